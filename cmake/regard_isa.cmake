@@ -12,7 +12,8 @@ function(regard_isa target name)
     REGARD_ISA=${name} REGARD_PRIM="prim/${name}.h")
   target_compile_options(regard_isa_${name} PRIVATE
     ${ARGN} -O3 -ffp-contract=off -fno-math-errno -fno-trapping-math -fno-exceptions -fno-rtti
-    -fno-stack-protector)
+    -fno-stack-protector
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)  # false alarms in GCC 12's own headers
   regard_flags(regard_isa_${name})
   target_sources(${target} PRIVATE $<TARGET_OBJECTS:regard_isa_${name}>)
 endfunction()

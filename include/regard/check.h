@@ -34,12 +34,12 @@ struct CheckSettings {
 
 struct RowVerdict {
   std::int64_t b = 0, h = 0, i = 0;
-  std::int64_t d = 0;     ///< column of the largest error in units of the bound; -1: the LSE
-  double expected = 0;    ///< the oracle's value there
-  double actual = 0;      ///< the judged value there
-  double error = 0;       ///< |actual - expected|; infinite where only one of them is finite
-  double bound = 0;       ///< what is allowed there
-  double units = 0;       ///< error / bound; above 1 fails
+  std::int64_t d = 0;   ///< column of the largest error in units of the bound; -1: the LSE
+  double expected = 0;  ///< the oracle's value there
+  double actual = 0;    ///< the judged value there
+  double error = 0;     ///< |actual - expected|; infinite where only one of them is finite
+  double bound = 0;     ///< what is allowed there
+  double units = 0;     ///< error / bound; above 1 fails
 };
 
 struct CheckReport {
@@ -47,8 +47,8 @@ struct CheckReport {
   std::int64_t rows_checked = 0;
   std::int64_t rows_failed = 0;
   double worst_units = 0;
-  double rms_error = 0;             ///< over all finite elements of out that were checked
-  std::vector<RowVerdict> worst;    ///< sorted, worst first
+  double rms_error = 0;           ///< over all finite elements of out that were checked
+  std::vector<RowVerdict> worst;  ///< sorted, worst first
 };
 
 /// Compares `out` (B, Hq, Sq, Dv) and, where its data is not null, `lse` (B, Hq, Sq, 1) with the

@@ -50,9 +50,9 @@ struct Facts {
   double last_change = 0;             ///< of the last token's output
   bool future_does_not_leak = false;  ///< earlier change exactly 0, last change above 0
 
-  double entropy_scaled = 0;    ///< of the last row of `wide`, with 1/sqrt(d_head)
-  double entropy_unscaled = 0;  ///< without
-  double entropy_uniform = 0;   ///< ln(tokens), the largest possible
+  double entropy_scaled = 0;              ///< of the last row of `wide`, with 1/sqrt(d_head)
+  double entropy_unscaled = 0;            ///< without
+  double entropy_uniform = 0;             ///< ln(tokens), the largest possible
   bool scale_keeps_softmax_soft = false;  ///< unscaled < scaled / 2 and scaled > 1.5
 };
 

@@ -35,7 +35,9 @@ struct Window {
 };
 
 /// The window in which a row sees itself and the count - 1 keys before it.
-constexpr Window last_n_keys(std::int64_t count) noexcept { return {count - 1, 0}; }
+constexpr Window last_n_keys(std::int64_t count) noexcept {
+  return {count - 1, 0};
+}
 
 struct Options {
   /// Factor on q.k; absent: 1/sqrt(D). Used as given, zero and negative included.

@@ -18,7 +18,7 @@ struct KeyRange {
   std::int64_t hi = 0;
 };
 
-/// A valid request. Keeps the caller's views; `options.q_offset` and `options.rows` included.
+/// A valid request. Keeps the caller's views, `q_offset` and `rows` included.
 struct Problem {
   ConstTensor q, k, v;
   Outputs outputs;
@@ -33,11 +33,17 @@ struct Problem {
   int threads = 0;
 };
 
-/// Checks the whole call; on success fills `problem`.
+/// Checks shapes, types and options; on success fills `problem`. Touches no tensor memory.
 Status make_problem(const ConstTensor& q, const ConstTensor& k, const ConstTensor& v,
                     const Outputs& outputs, const Options& options, Problem& problem);
 
-/// Keys that row i of batch entry b sees; empty when lo >= hi. Within [0, Skv].
+/// Checks what only a call that reads and writes needs: pointers, alignment, overlap.
+Status check_memory(const Problem& problem);
+
+/// Keys that row i of batch entry b sees, within [0, Skv]; empty when lo >= hi.
 KeyRange visible_keys(const Problem& problem, std::int64_t b, std::int64_t i) noexcept;
+
+/// Batch entries whose rows see different keys: 1 when all entries share one offset.
+std::int64_t distinct_ranges(const Problem& problem) noexcept;
 
 }  // namespace regard::problem

@@ -1,0 +1,37 @@
+// What this machine is to the library: instruction sets, caches, and the multiply-add peak that
+// speeds are compared with.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "regard/export.h"
+#include "regard/status.h"
+#include "regard/tensor.h"
+
+namespace regard {
+
+struct IsaInfo {
+  std::string name;
+  bool runs_here = false;
+};
+
+struct MachineInfo {
+  std::string cpu;            ///< the model's name as the system gives it
+  std::vector<IsaInfo> isas;  ///< compiled in, least demanding first
+  std::string isa;            ///< the one in use
+  std::string isa_reason;
+  int threads = 1;                        ///< what Context(0) takes
+  std::vector<std::int64_t> cache_bytes;  ///< data caches of one core: L1, L2, L3
+};
+
+/// Errors: invalid_argument when REGARD_ISA names something that cannot run here.
+REGARD_API Status describe_machine(MachineInfo& info) noexcept;
+
+/// Multiply-add peak of one core with the ISA in use, in floating-point operations per second
+/// (a multiply-add counts two): the best of `repeats` runs of a register-only loop of about 2 ms.
+/// f32 or f64.
+REGARD_API Status measure_peak(DType dtype, int repeats, double& flops) noexcept;
+
+}  // namespace regard

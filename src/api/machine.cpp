@@ -1,0 +1,78 @@
+#include "regard/machine.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+
+#include "api/guard.h"
+#include "base/status_text.h"
+#include "dispatch/dispatch.h"
+#include "regard/context.h"
+
+namespace regard {
+namespace {
+
+std::string cpu_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const auto colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "unknown";
+}
+
+double seconds(const contract::PeakLoop& loop, std::int64_t iterations) {
+  using Clock = std::chrono::steady_clock;
+  const auto start = Clock::now();
+  loop.run(iterations);
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+}  // namespace
+
+Status describe_machine(MachineInfo& info) noexcept {
+  return api::guarded([&]() -> Status {
+    const dispatch::Choice& choice = dispatch::chosen();
+    if (!choice.status.ok()) return choice.status;
+    MachineInfo result;
+    result.cpu = cpu_name();
+    for (const dispatch::Isa& isa : dispatch::isas()) {
+      result.isas.push_back({isa.name, isa.runs_here()});
+    }
+    result.isa = choice.isa->name;
+    result.isa_reason = choice.reason;
+    result.threads = Context().threads();
+    for (const int level : {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE}) {
+      result.cache_bytes.push_back(std::max<long>(sysconf(level), 0));
+    }
+    info = std::move(result);
+    return {};
+  });
+}
+
+Status measure_peak(DType dtype, int repeats, double& flops) noexcept {
+  return api::guarded([&]() -> Status {
+    const dispatch::Choice& choice = dispatch::chosen();
+    if (!choice.status.ok()) return choice.status;
+    if (dtype != DType::f32 && dtype != DType::f64) {
+      return base::unsupported(std::string("dtype: there is no multiply-add peak for ") +
+                               base::name(dtype));
+    }
+    const contract::KernelTable& table = *choice.isa->table;
+    const contract::PeakLoop& loop = dtype == DType::f32 ? *table.peak_f32 : *table.peak_f64;
+    constexpr double kRunSeconds = 2e-3;
+    std::int64_t iterations = 1024;
+    while (seconds(loop, iterations) < kRunSeconds) iterations *= 2;
+    double best = 0;
+    for (int repeat = 0; repeat < std::max(repeats, 1); ++repeat) {
+      const double rate = double(iterations * loop.flops_per_iteration) / seconds(loop, iterations);
+      best = std::max(best, rate);
+    }
+    flops = best;
+    return {};
+  });
+}
+
+}  // namespace regard

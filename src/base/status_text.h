@@ -1,0 +1,26 @@
+// Words for sentences: shapes, names of types, and the two usual ways a call is refused.
+#pragma once
+
+#include <string>
+
+#include "regard/status.h"
+#include "regard/tensor.h"
+
+namespace regard::base {
+
+/// "(1, 8, 1024, 64)"
+std::string text(const Shape& shape);
+
+/// "f32"
+const char* name(DType dtype) noexcept;
+
+std::int64_t element_bytes(DType dtype) noexcept;
+
+inline Status invalid(std::string sentence) {
+  return {StatusCode::invalid_argument, std::move(sentence)};
+}
+inline Status unsupported(std::string sentence) {
+  return {StatusCode::unsupported, std::move(sentence)};
+}
+
+}  // namespace regard::base

@@ -1,0 +1,23 @@
+// Everything one ISA offers, as plain function pointers and numbers.
+#pragma once
+
+#include <cstdint>
+
+#include "contract/direct.h"
+
+namespace regard::contract {
+
+/// A loop of independent fused multiply-adds that touches registers only.
+struct PeakLoop {
+  void (*run)(std::int64_t iterations) noexcept = nullptr;
+  std::int64_t flops_per_iteration = 0;
+};
+
+struct KernelTable {
+  const DirectKernel* direct_f32 = nullptr;
+  const DirectKernel* direct_f64 = nullptr;
+  const PeakLoop* peak_f32 = nullptr;
+  const PeakLoop* peak_f64 = nullptr;
+};
+
+}  // namespace regard::contract

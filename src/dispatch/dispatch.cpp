@@ -1,0 +1,86 @@
+#include "dispatch/dispatch.h"
+
+#include <cstdlib>
+#include <string_view>
+
+#include "base/status_text.h"
+
+namespace regard {
+
+namespace generic {
+extern const contract::KernelTable kTable;
+}
+#if defined(__x86_64__)
+namespace avx2 {
+extern const contract::KernelTable kTable;
+}
+namespace avx512 {
+extern const contract::KernelTable kTable;
+}
+#endif
+
+namespace dispatch {
+namespace {
+
+bool always() noexcept {
+  return true;
+}
+
+#if defined(__x86_64__)
+// __builtin_cpu_supports also asks whether the system saves the wide registers.
+bool has_avx2() noexcept {
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+         __builtin_cpu_supports("bmi2");
+}
+bool has_avx512() noexcept {
+  return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512vl");
+}
+#endif
+
+constexpr Isa kIsas[] = {
+    {"generic", &generic::kTable, always},
+#if defined(__x86_64__)
+    {"avx2", &avx2::kTable, has_avx2},
+    {"avx512", &avx512::kTable, has_avx512},
+#endif
+};
+
+std::string names() {
+  std::string result;
+  for (const Isa& isa : kIsas) result += (result.empty() ? "" : ", ") + std::string(isa.name);
+  return result;
+}
+
+Choice choose() {
+  if (const char* wanted = std::getenv("REGARD_ISA"); wanted && *wanted) {
+    for (const Isa& isa : kIsas) {
+      if (std::string_view(isa.name) != wanted) continue;
+      if (isa.runs_here()) return {{}, &isa, "REGARD_ISA asks for it"};
+      return {base::invalid("REGARD_ISA: this CPU cannot run '" + std::string(wanted) + "'"),
+              nullptr, ""};
+    }
+    return {base::invalid("REGARD_ISA: '" + std::string(wanted) + "' is not one of " + names()),
+            nullptr, ""};
+  }
+  const Isa* best = &kIsas[0];
+  for (const Isa& isa : kIsas) {
+    if (isa.runs_here()) best = &isa;
+  }
+  return {{}, best, "the best of " + names() + " that this CPU runs"};
+}
+
+}  // namespace
+
+std::span<const Isa> isas() noexcept {
+  return kIsas;
+}
+
+const Choice& chosen() {
+  static const Choice choice = choose();
+  return choice;
+}
+
+}  // namespace dispatch
+}  // namespace regard

@@ -1,0 +1,9 @@
+// The direct loop for f32, compiled once per ISA.
+#include "isa/parts.h"
+#include "kernels/direct.h"
+
+namespace regard::REGARD_ISA {
+
+constinit const contract::DirectKernel kDirectF32 = kDirectKernel<float>;
+
+}  // namespace regard::REGARD_ISA

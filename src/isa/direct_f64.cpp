@@ -1,0 +1,9 @@
+// The direct loop for f64, compiled once per ISA.
+#include "isa/parts.h"
+#include "kernels/direct.h"
+
+namespace regard::REGARD_ISA {
+
+constinit const contract::DirectKernel kDirectF64 = kDirectKernel<double>;
+
+}  // namespace regard::REGARD_ISA

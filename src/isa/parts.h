@@ -1,0 +1,13 @@
+// What the instantiations of one ISA offer its table.
+#pragma once
+
+#include "contract/kernel_table.h"
+
+namespace regard::REGARD_ISA {
+
+extern const contract::DirectKernel kDirectF32;
+extern const contract::DirectKernel kDirectF64;
+extern const contract::PeakLoop kPeakF32;
+extern const contract::PeakLoop kPeakF64;
+
+}  // namespace regard::REGARD_ISA

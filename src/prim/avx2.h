@@ -1,0 +1,137 @@
+// The operations kernels may call, for AVX2 with FMA. Masks are vectors of all-ones lanes.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstdint>
+
+namespace regard::REGARD_ISA {
+
+template <class T>
+struct Simd;
+
+template <>
+struct Simd<float> {
+  using Vector = __m256;
+  struct Mask {
+    __m256 bits;
+  };
+  static constexpr int kLanes = 8;
+  static constexpr int kTileVectors = 3;  // 4 x 3 accumulators, 3 vectors, 1 broadcast: all 16
+  static constexpr int kTileKeys = 4;
+};
+
+template <>
+struct Simd<double> {
+  using Vector = __m256d;
+  struct Mask {
+    __m256d bits;
+  };
+  static constexpr int kLanes = 4;
+  static constexpr int kTileVectors = 3;
+  static constexpr int kTileKeys = 4;
+};
+
+using MaskF32 = Simd<float>::Mask;
+using MaskF64 = Simd<double>::Mask;
+
+[[gnu::always_inline]] inline __m256 load(const float* p) {
+  return _mm256_load_ps(p);
+}
+[[gnu::always_inline]] inline __m256d load(const double* p) {
+  return _mm256_load_pd(p);
+}
+[[gnu::always_inline]] inline void store(float* p, __m256 a) {
+  _mm256_store_ps(p, a);
+}
+[[gnu::always_inline]] inline void store(double* p, __m256d a) {
+  _mm256_store_pd(p, a);
+}
+[[gnu::always_inline]] inline __m256 broadcast(float x) {
+  return _mm256_set1_ps(x);
+}
+[[gnu::always_inline]] inline __m256d broadcast(double x) {
+  return _mm256_set1_pd(x);
+}
+
+/// a b + c, rounded once.
+[[gnu::always_inline]] inline __m256 fma(__m256 a, __m256 b, __m256 c) {
+  return _mm256_fmadd_ps(a, b, c);
+}
+[[gnu::always_inline]] inline __m256d fma(__m256d a, __m256d b, __m256d c) {
+  return _mm256_fmadd_pd(a, b, c);
+}
+
+/// mask ? a : b.
+[[gnu::always_inline]] inline __m256 select(MaskF32 mask, __m256 a, __m256 b) {
+  return _mm256_blendv_ps(b, a, mask.bits);
+}
+[[gnu::always_inline]] inline __m256d select(MaskF64 mask, __m256d a, __m256d b) {
+  return _mm256_blendv_pd(b, a, mask.bits);
+}
+
+/// a b + c where the mask is set, c untouched elsewhere.
+[[gnu::always_inline]] inline __m256 fma_where(MaskF32 mask, __m256 a, __m256 b, __m256 c) {
+  return select(mask, fma(a, b, c), c);
+}
+[[gnu::always_inline]] inline __m256d fma_where(MaskF64 mask, __m256d a, __m256d b, __m256d c) {
+  return select(mask, fma(a, b, c), c);
+}
+
+/// a > b ? a : b, so a NaN in a is ignored and a NaN in b stays.
+[[gnu::always_inline]] inline __m256 maximum(__m256 a, __m256 b) {
+  return _mm256_max_ps(a, b);
+}
+[[gnu::always_inline]] inline __m256d maximum(__m256d a, __m256d b) {
+  return _mm256_max_pd(a, b);
+}
+
+[[gnu::always_inline]] inline MaskF32 greater(__m256 a, __m256 b) {
+  return {_mm256_cmp_ps(a, b, _CMP_GT_OQ)};
+}
+[[gnu::always_inline]] inline MaskF64 greater(__m256d a, __m256d b) {
+  return {_mm256_cmp_pd(a, b, _CMP_GT_OQ)};
+}
+
+/// lo <= a < hi.
+[[gnu::always_inline]] inline MaskF32 within(__m256 lo, __m256 a, __m256 hi) {
+  return {_mm256_and_ps(_mm256_cmp_ps(lo, a, _CMP_LE_OQ), _mm256_cmp_ps(a, hi, _CMP_LT_OQ))};
+}
+[[gnu::always_inline]] inline MaskF64 within(__m256d lo, __m256d a, __m256d hi) {
+  return {_mm256_and_pd(_mm256_cmp_pd(lo, a, _CMP_LE_OQ), _mm256_cmp_pd(a, hi, _CMP_LT_OQ))};
+}
+
+[[gnu::always_inline]] inline bool any(MaskF32 mask) {
+  return _mm256_movemask_ps(mask.bits) != 0;
+}
+[[gnu::always_inline]] inline bool any(MaskF64 mask) {
+  return _mm256_movemask_pd(mask.bits) != 0;
+}
+
+/// Nearest integer, ties to even; infinities stay.
+[[gnu::always_inline]] inline __m256 round_to_integer(__m256 a) {
+  return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+[[gnu::always_inline]] inline __m256d round_to_integer(__m256d a) {
+  return _mm256_round_pd(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
+/// a 2^n for an integral n; n below the exponent range gives 0 (NaN if a is NaN), above it
+/// infinity. Adding 1.5 2^(mantissa bits) leaves n in the low bits, from where it moves to the
+/// exponent.
+[[gnu::always_inline]] inline __m256 times_power_of_two(__m256 a, __m256 n) {
+  n = _mm256_min_ps(broadcast(128.0f), maximum(broadcast(-127.0f), n));
+  const __m256i low = _mm256_castps_si256(n + broadcast(0x1.8p23f));
+  const __m256i biased = _mm256_add_epi32(low, _mm256_set1_epi32(127));
+  return a * _mm256_castsi256_ps(_mm256_slli_epi32(biased, 23));
+}
+[[gnu::always_inline]] inline __m256d times_power_of_two(__m256d a, __m256d n) {
+  n = _mm256_min_pd(broadcast(1024.0), maximum(broadcast(-1023.0), n));
+  const __m256i low = _mm256_castpd_si256(n + broadcast(0x1.8p52));
+  const __m256i biased = _mm256_add_epi64(low, _mm256_set1_epi64x(1023));
+  return a * _mm256_castsi256_pd(_mm256_slli_epi64(biased, 52));
+}
+
+}  // namespace regard::REGARD_ISA
+
+#include "prim/flush_x86.h"

@@ -1,0 +1,121 @@
+// The operations kernels may call, for AVX-512 (F, BW, DQ, VL, CD). Masks are native.
+// Arithmetic operators work on the vector types as they are.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstdint>
+
+namespace regard::REGARD_ISA {
+
+template <class T>
+struct Simd;
+
+template <>
+struct Simd<float> {
+  using Vector = __m512;
+  using Mask = __mmask16;
+  static constexpr int kLanes = 16;
+  static constexpr int kTileVectors = 3;  // 8 x 3 accumulators, 3 vectors, 1 broadcast: 28 of 32
+  static constexpr int kTileKeys = 8;
+};
+
+template <>
+struct Simd<double> {
+  using Vector = __m512d;
+  using Mask = __mmask8;
+  static constexpr int kLanes = 8;
+  static constexpr int kTileVectors = 3;
+  static constexpr int kTileKeys = 8;
+};
+
+[[gnu::always_inline]] inline __m512 load(const float* p) {
+  return _mm512_load_ps(p);
+}
+[[gnu::always_inline]] inline __m512d load(const double* p) {
+  return _mm512_load_pd(p);
+}
+[[gnu::always_inline]] inline void store(float* p, __m512 a) {
+  _mm512_store_ps(p, a);
+}
+[[gnu::always_inline]] inline void store(double* p, __m512d a) {
+  _mm512_store_pd(p, a);
+}
+[[gnu::always_inline]] inline __m512 broadcast(float x) {
+  return _mm512_set1_ps(x);
+}
+[[gnu::always_inline]] inline __m512d broadcast(double x) {
+  return _mm512_set1_pd(x);
+}
+
+/// a b + c, rounded once.
+[[gnu::always_inline]] inline __m512 fma(__m512 a, __m512 b, __m512 c) {
+  return _mm512_fmadd_ps(a, b, c);
+}
+[[gnu::always_inline]] inline __m512d fma(__m512d a, __m512d b, __m512d c) {
+  return _mm512_fmadd_pd(a, b, c);
+}
+
+/// a b + c where the mask is set, c untouched elsewhere.
+[[gnu::always_inline]] inline __m512 fma_where(__mmask16 mask, __m512 a, __m512 b, __m512 c) {
+  return _mm512_mask3_fmadd_ps(a, b, c, mask);
+}
+[[gnu::always_inline]] inline __m512d fma_where(__mmask8 mask, __m512d a, __m512d b, __m512d c) {
+  return _mm512_mask3_fmadd_pd(a, b, c, mask);
+}
+
+/// a > b ? a : b, so a NaN in a is ignored and a NaN in b stays.
+[[gnu::always_inline]] inline __m512 maximum(__m512 a, __m512 b) {
+  return _mm512_max_ps(a, b);
+}
+[[gnu::always_inline]] inline __m512d maximum(__m512d a, __m512d b) {
+  return _mm512_max_pd(a, b);
+}
+
+[[gnu::always_inline]] inline __mmask16 greater(__m512 a, __m512 b) {
+  return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ);
+}
+[[gnu::always_inline]] inline __mmask8 greater(__m512d a, __m512d b) {
+  return _mm512_cmp_pd_mask(a, b, _CMP_GT_OQ);
+}
+
+/// lo <= a < hi.
+[[gnu::always_inline]] inline __mmask16 within(__m512 lo, __m512 a, __m512 hi) {
+  return _mm512_mask_cmp_ps_mask(_mm512_cmp_ps_mask(lo, a, _CMP_LE_OQ), a, hi, _CMP_LT_OQ);
+}
+[[gnu::always_inline]] inline __mmask8 within(__m512d lo, __m512d a, __m512d hi) {
+  return _mm512_mask_cmp_pd_mask(_mm512_cmp_pd_mask(lo, a, _CMP_LE_OQ), a, hi, _CMP_LT_OQ);
+}
+
+/// mask ? a : b.
+[[gnu::always_inline]] inline __m512 select(__mmask16 mask, __m512 a, __m512 b) {
+  return _mm512_mask_mov_ps(b, mask, a);
+}
+[[gnu::always_inline]] inline __m512d select(__mmask8 mask, __m512d a, __m512d b) {
+  return _mm512_mask_mov_pd(b, mask, a);
+}
+
+[[gnu::always_inline]] inline bool any(__mmask16 mask) {
+  return mask != 0;
+}
+
+/// Nearest integer, ties to even; infinities stay.
+[[gnu::always_inline]] inline __m512 round_to_integer(__m512 a) {
+  return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+[[gnu::always_inline]] inline __m512d round_to_integer(__m512d a) {
+  return _mm512_roundscale_pd(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
+/// a 2^n for an integral n; n below the exponent range gives 0 (NaN if a is NaN), above it
+/// infinity. The maximum keeps n finite: the instruction would turn a NaN into 0 at n = -infinity.
+[[gnu::always_inline]] inline __m512 times_power_of_two(__m512 a, __m512 n) {
+  return _mm512_scalef_ps(a, maximum(broadcast(-512.0f), n));
+}
+[[gnu::always_inline]] inline __m512d times_power_of_two(__m512d a, __m512d n) {
+  return _mm512_scalef_pd(a, maximum(broadcast(-4096.0), n));
+}
+
+}  // namespace regard::REGARD_ISA
+
+#include "prim/flush_x86.h"

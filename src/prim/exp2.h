@@ -1,0 +1,42 @@
+// 2^x for vectors, to within 1 ulp of f32 and 2 ulp of f64 over the results that are normal
+// numbers; smaller results are 0. 2^0 is exactly 1, both infinities and NaN give NaN or infinity:
+// only a non-finite input makes a score infinite, and such a row must not look healthy.
+#pragma once
+
+namespace regard::REGARD_ISA {
+
+// Coefficients of f^1, f^2, ... of the polynomial 1 + f g(f) that is closest to 2^f in relative
+// error on [-1/2, 1/2] (Remez): 2.6e-9 for f32, 1.8e-17 for f64, both below half a unit roundoff.
+template <class T>
+struct Exp2Coefficients;
+
+template <>
+struct Exp2Coefficients<float> {
+  static constexpr float kValues[] = {0.6931472149680279f,    0.2402265278288773743f,
+                                      0.0555031055101379717f, 0.0096176929729930623f,
+                                      0.0013406643902351759f, 0.00015594678161326619f};
+};
+
+template <>
+struct Exp2Coefficients<double> {
+  static constexpr double kValues[] = {
+      0.69314718055994569675,   0.24022650695910098007,   0.055504108664790394552,
+      0.0096181291076070023796, 0.0013333558153439964747, 0.0001540353044157213033,
+      1.5252727385193868197e-5, 1.3215442675329822143e-6, 1.0180647659234138888e-7,
+      7.0725704128144235096e-9, 4.078071929588336665e-10};
+};
+
+template <class T>
+[[gnu::always_inline]] inline typename Simd<T>::Vector exp2(typename Simd<T>::Vector x) {
+  constexpr auto& c = Exp2Coefficients<T>::kValues;
+  constexpr int terms = sizeof(c) / sizeof(c[0]);
+  const auto n = round_to_integer(x);
+  const auto f = x - n;
+  auto p = broadcast(c[terms - 1]);
+#pragma GCC unroll 12
+  for (int i = terms - 2; i >= 0; --i) p = fma(p, f, broadcast(c[i]));
+  p = fma(p, f, broadcast(T(1)));
+  return times_power_of_two(p, n);
+}
+
+}  // namespace regard::REGARD_ISA

@@ -1,0 +1,7 @@
+// Everything kernels may call, for the ISA this file is compiled for.
+#pragma once
+
+#include REGARD_PRIM
+
+#include "prim/exp2.h"
+#include "prim/log.h"
