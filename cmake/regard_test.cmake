@@ -1,11 +1,6 @@
 # regard_test(name SOURCES ... [LIBRARIES ...] [PER_ISA] [LABELS ...])
 # One GoogleTest program. PER_ISA registers it once for every compiled ISA with REGARD_ISA set;
 # where the CPU lacks that ISA the program says so and the test counts as skipped.
-set(REGARD_TEST_ISAS generic)
-if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
-  list(APPEND REGARD_TEST_ISAS avx2 avx512)
-endif()
-
 function(regard_test name)
   cmake_parse_arguments(arg "PER_ISA" "" "SOURCES;LIBRARIES;LABELS" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
@@ -13,7 +8,7 @@ function(regard_test name)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
   target_link_libraries(${name} PRIVATE regard_test_support ${arg_LIBRARIES})
   if(arg_PER_ISA)
-    foreach(isa ${REGARD_TEST_ISAS})
+    foreach(isa ${REGARD_ISAS})
       add_test(NAME ${name}.${isa} COMMAND ${name})
       set_tests_properties(${name}.${isa} PROPERTIES
         ENVIRONMENT "REGARD_ISA=${isa}" SKIP_RETURN_CODE 77 LABELS "isa;${arg_LABELS}")

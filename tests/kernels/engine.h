@@ -1,0 +1,59 @@
+// Runs the engine on test tensors and holds its results against the oracle.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+#include "regard/attention.h"
+#include "regard/check.h"
+#include "support/inputs.h"
+
+namespace regard::test {
+
+inline const Context& one_thread() {
+  static const Context context(1);
+  return context;
+}
+
+template <class T>
+struct Result {
+  TestTensor<T> out, lse;
+};
+
+template <class T>
+Result<T> run_forward(const Inputs<T>& in, const Options& options,
+                      const Context& context = one_thread(), Layout layout = Layout::bhsd) {
+  const Shape& q = in.q.shape();
+  Result<T> result{TestTensor<T>({q[0], q[1], q[2], in.v.shape()[3]}, layout),
+                   TestTensor<T>({q[0], q[1], q[2], 1}, layout)};
+  const Outputs outputs{.out = result.out.tensor(), .lse = result.lse.tensor(), .weights = {}};
+  const Status status = forward(context, in.q.view(), in.k.view(), in.v.view(), outputs, options);
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_TRUE(result.out.canaries_intact());
+  EXPECT_TRUE(result.lse.canaries_intact());
+  EXPECT_EQ(result.out.unwritten(), 0);
+  EXPECT_EQ(result.lse.unwritten(), 0);
+  return result;
+}
+
+/// Every row of out and lse within the bound of docs/numerics.md (`rows` sampled rows, 0: all).
+template <class T>
+void expect_oracle(const Inputs<T>& in, const Options& options, const Result<T>& result,
+                   std::int64_t rows = 0) {
+  CheckSettings settings;
+  settings.rows = rows;
+  CheckReport report;
+  const Status status = check(in.q.view(), in.k.view(), in.v.view(), options, result.out.view(),
+                              result.lse.view(), settings, report);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_TRUE(report.passed) << report.rows_failed << " of " << report.rows_checked << " rows";
+  for (const RowVerdict& row : report.worst) {
+    if (row.units <= 1) continue;
+    ADD_FAILURE() << "b=" << row.b << " h=" << row.h << " i=" << row.i << " d=" << row.d
+                  << " expected " << row.expected << " got " << row.actual << ", " << row.units
+                  << " bounds off";
+  }
+}
+
+}  // namespace regard::test

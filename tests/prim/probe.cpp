@@ -1,0 +1,57 @@
+// Compiled once per ISA.
+#include "prim/probe.h"
+
+#include "prim/prim.h"
+
+namespace regard::REGARD_ISA {
+namespace {
+
+template <class T, class F>
+void each_vector(std::int64_t count, const F& f) {
+  for (std::int64_t at = 0; at < count; at += Simd<T>::kLanes) f(at);
+}
+
+template <class T>
+constexpr test::Probe<T> kProbe = {
+    .exp2 =
+        [](const T* x, T* y, std::int64_t count) {
+          const FlushDenormals flush;
+          each_vector<T>(count, [&](auto at) { store(y + at, exp2<T>(load(x + at))); });
+        },
+    .round =
+        [](const T* x, T* y, std::int64_t count) {
+          each_vector<T>(count, [&](auto at) { store(y + at, round_to_integer(load(x + at))); });
+        },
+    .times_power_of_two =
+        [](const T* a, const T* n, T* y, std::int64_t count) {
+          const FlushDenormals flush;
+          each_vector<T>(count, [&](auto at) {
+            store(y + at, times_power_of_two(load(a + at), load(n + at)));
+          });
+        },
+    .fma =
+        [](const T* a, const T* b, const T* c, T* y, std::int64_t count) {
+          each_vector<T>(count, [&](auto at) {
+            store(y + at, fma(load(a + at), load(b + at), load(c + at)));
+          });
+        },
+    .fma_within =
+        [](const T* lo, const T* hi, const T* a, const T* b, const T* c, T* y, std::int64_t count) {
+          each_vector<T>(count, [&](auto at) {
+            const auto mask = within(load(lo + at), load(a + at), load(hi + at));
+            store(y + at, fma_where(mask, load(a + at), load(b + at), load(c + at)));
+          });
+        },
+    .maximum =
+        [](const T* a, const T* b, T* y, std::int64_t count) {
+          each_vector<T>(count,
+                         [&](auto at) { store(y + at, maximum(load(a + at), load(b + at))); });
+        },
+};
+
+}  // namespace
+
+extern const test::Probes kProbes;
+constinit const test::Probes kProbes = {kProbe<float>, kProbe<double>, log_positive};
+
+}  // namespace regard::REGARD_ISA
