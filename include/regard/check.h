@@ -10,8 +10,9 @@
 
 namespace regard {
 
-/// |error_d| <= epsilon (c0 + c1 A) sum_j p_j |v_jd| + floor, with A = score_magnitude of the
-/// row; docs/numerics.md derives the constants.
+/// |error_d| <= epsilon (c0 + c1 A) sum_j p_j |v_jd| + floor (n + sum_j |v_jd|), with
+/// A = score_magnitude and n = visible of the row; for its LSE,
+/// |error| <= epsilon ((c0 + c1 A) / 2 + |lse|). docs/numerics.md derives the constants.
 struct ErrorBound {
   double epsilon = 0;  ///< unit roundoff of the arithmetic
   double c0 = 0;

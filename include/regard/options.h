@@ -46,7 +46,7 @@ struct Options {
   /// Replaces the offset of `causal`: empty, one number, or one a batch entry.
   std::span<const std::int64_t> q_offset;
   Path path = Path::automatic;
-  /// Threads for this call; 0: as many as the context has.
+  /// Threads for this call, at most as many as the context has; 0: all of them.
   int threads = 0;
   /// Query rows whose weights are wanted, in this order; empty: all of them.
   std::span<const std::int64_t> rows;

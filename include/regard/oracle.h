@@ -23,6 +23,7 @@ struct OracleRow {
   /// max over visible j of |scale| sum_d |q_d k_jd|
   double score_magnitude = 0;
   std::vector<double> out_magnitude;  ///< Dv values: sum_j p_j |v_jd|
+  std::vector<double> value_sum;      ///< Dv values: sum_j |v_jd|
 };
 
 class REGARD_API Oracle {

@@ -1,4 +1,5 @@
-// Turns whatever escapes the inside of a public call into a Status.
+// Turns whatever escapes the inside of a public call into a Status. The sentences are short enough
+// to need no memory.
 #pragma once
 
 #include <exception>
@@ -13,9 +14,9 @@ Status guarded(const Call& call) noexcept {
   try {
     return call();
   } catch (const std::bad_alloc&) {
-    return {StatusCode::out_of_memory, {}};
+    return {StatusCode::out_of_memory, "out of memory"};
   } catch (...) {
-    return {StatusCode::internal, {}};
+    return {StatusCode::internal, "internal error"};
   }
 }
 

@@ -1,5 +1,7 @@
 #include "base/status_text.h"
 
+#include <cstdio>
+
 namespace regard::base {
 
 std::string text(const Shape& shape) {
@@ -9,6 +11,12 @@ std::string text(const Shape& shape) {
     result += std::to_string(shape[axis]);
   }
   return result + ")";
+}
+
+std::string text(double number) {
+  char digits[32];
+  std::snprintf(digits, sizeof digits, "%g", number);
+  return digits;
 }
 
 const char* name(DType dtype) noexcept {

@@ -11,6 +11,9 @@ namespace regard::base {
 /// "(1, 8, 1024, 64)"
 std::string text(const Shape& shape);
 
+/// "0.125", "1e+300", "nan"
+std::string text(double number);
+
 /// "f32"
 const char* name(DType dtype) noexcept;
 

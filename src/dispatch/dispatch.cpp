@@ -30,7 +30,7 @@ bool always() noexcept {
 // __builtin_cpu_supports also asks whether the system saves the wide registers.
 bool has_avx2() noexcept {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-         __builtin_cpu_supports("bmi2");
+         __builtin_cpu_supports("f16c") && __builtin_cpu_supports("bmi2");
 }
 bool has_avx512() noexcept {
   return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&

@@ -33,7 +33,10 @@ struct NamedArray {
 enum class Format { npy, npz, safetensors };
 
 /// Arrays of a file, in file order, memory-mapped where the format allows. The format is known by
-/// the first bytes, not by the name.
+/// the first bytes, not by the name. Where a .npz or .safetensors file also holds arrays of other
+/// element types, those are left out; a file of nothing else is an error. `data` is never null.
+/// A mapped file must not be cut short while its arrays live; writing over it by write_npy() or
+/// write_npz() is safe. On failure `arrays` is untouched.
 Status read_arrays(const std::string& path, std::vector<NamedArray>& arrays) noexcept;
 
 /// The same from memory that `owner` keeps alive; `origin` stands for the path in sentences.
@@ -44,7 +47,11 @@ Status read_arrays(std::span<const std::byte> bytes, std::shared_ptr<const void>
 /// or interruption nothing is left.
 Status write_npy(const std::string& path, const Array& array) noexcept;
 
-/// Writes a .npz file of named arrays, stored or deflated, in the same all-or-nothing way.
+/// Writes a .npz file of named arrays, stored, in the same all-or-nothing way.
 Status write_npz(const std::string& path, std::span<const NamedArray> arrays) noexcept;
+
+/// Unlinks what the writers have in progress. Safe in a signal handler, which should then end the
+/// program: a writer that goes on returns an io_error.
+void remove_unfinished_files() noexcept;
 
 }  // namespace regard::io

@@ -81,19 +81,22 @@ template <bool kPartial, class T, int kVectors>
 #pragma GCC unroll 4
   for (int j = 0; j < kVectors; ++j) {
     const auto m = load(visit.group.m + S::kLanes * j);
+    auto sum = broadcast(T(0));
 #pragma GCC unroll 8
     for (int i = 0; i < S::kKeys; ++i) {
       auto p = exp2<T>(tile.a[i][j] - m);
       if constexpr (kPartial) {
         p = select(lanes_seeing(visit, offset + i, j), p, broadcast(T(0)));
       }
-      sums.v[j] = sums.v[j] + p;
+      sum = sum + p;
       store(visit.p + (offset + i) * S::kWidth + S::kLanes * j, p);
     }
+    sums.v[j] = sums.v[j] + sum;
   }
 }
 
-/// P of the whole block; the sums are added to in ascending order of keys.
+/// P of the whole block and its sums. Sums are taken by tile, then by block, then over blocks:
+/// chains of at most 64 roundings and one for each block.
 template <class T, int kVectors>
 void weigh_block(const Visit<T>& visit, RowVectors<T, kVectors>& sums) {
   constexpr int keys = DirectShape<T>::kKeys;
@@ -185,6 +188,8 @@ template <class T, int kVectors>
 }
 
 /// O' += V' P' for kKeys value columns from d0; columns past Dv repeat the last one into padding.
+/// The block is summed apart and added once: chains of at most kBlockKeys roundings. It starts from
+/// -0, which added to any number leaves its bits: lanes that see no key of the block keep theirs.
 template <class T, int kVectors>
 void add_values(const Visit<T>& visit, std::int64_t d0) {
   using S = DirectShape<T>;
@@ -200,7 +205,7 @@ void add_values(const Visit<T>& visit, std::int64_t d0) {
 #pragma GCC unroll 8
   for (int i = 0; i < S::kKeys; ++i) {
 #pragma GCC unroll 4
-    for (int j = 0; j < kVectors; ++j) tile.a[i][j] = load(out + i * S::kWidth + S::kLanes * j);
+    for (int j = 0; j < kVectors; ++j) tile.a[i][j] = broadcast(-T(0));
   }
   add_partial(visit, intersect(tiles.readable, {tiles.begin, tiles.full.begin}), column, tile);
   if (tiles.full.begin < tiles.full.end) {
@@ -214,7 +219,10 @@ void add_values(const Visit<T>& visit, std::int64_t d0) {
 #pragma GCC unroll 8
   for (int i = 0; i < S::kKeys; ++i) {
 #pragma GCC unroll 4
-    for (int j = 0; j < kVectors; ++j) store(out + i * S::kWidth + S::kLanes * j, tile.a[i][j]);
+    for (int j = 0; j < kVectors; ++j) {
+      T* at = out + i * S::kWidth + S::kLanes * j;
+      store(at, load(at) + tile.a[i][j]);
+    }
   }
 }
 
@@ -225,8 +233,9 @@ void visit_block(const Visit<T>& visit) {
   set_references<T, kVectors>(visit);
   RowVectors<T, kVectors> sums;
   const auto sum_block = [&] {
-    for (int j = 0; j < kVectors; ++j) sums.v[j] = load(visit.group.l + S::kLanes * j);
+    sums = {};
     weigh_block(visit, sums);
+    for (int j = 0; j < kVectors; ++j) sums.v[j] = load(visit.group.l + S::kLanes * j) + sums.v[j];
     bool over = false;
     for (auto& v : sums.v) over |= any(greater(v, broadcast(T(kRaiseAbove))));
     return over;

@@ -67,7 +67,7 @@ Plan make_plan(const Problem& p, const contract::KernelTable& table, int threads
   Plan plan;
   plan.path_reason = p.path == Path::automatic ? "the only path of this version" : "asked for";
   plan.kernel = p.dtype == DType::f64 ? table.direct_f64 : table.direct_f32;
-  plan.workers = count_workers(p, p.threads > 0 ? p.threads : threads);
+  plan.workers = count_workers(p, p.threads > 0 ? std::min(p.threads, threads) : threads);
   plan.layout = make_layout(p, *plan.kernel);
   const bool chosen_rows = p.outputs.weights.data && !p.rows.empty();
   const bool all_weights = p.outputs.weights.data && p.rows.empty();

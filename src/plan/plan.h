@@ -33,7 +33,7 @@ struct Plan {
   std::int64_t scratch_bytes = 0;  ///< of the call
 };
 
-/// `threads` is what the caller or the context allows.
+/// `threads` is what the context has; the call may ask for fewer.
 Plan make_plan(const problem::Problem& problem, const contract::KernelTable& table,
                int threads) noexcept;
 

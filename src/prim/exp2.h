@@ -7,7 +7,8 @@
 namespace regard::REGARD_ISA {
 
 // Coefficients of f^1, f^2, ... of the polynomial 1 + f g(f) that is closest to 2^f in relative
-// error on [-1/2, 1/2] (Remez): 2.6e-9 for f32, 1.8e-17 for f64, both below half a unit roundoff.
+// error on [-1/2, 1/2] (Remez), rounded to T: 2.1e-8 for f32 and 4.2e-17 for f64, both below half a
+// unit roundoff.
 template <class T>
 struct Exp2Coefficients;
 

@@ -115,7 +115,7 @@ Status check_unserved(const Options& options) {
     if (side != -1) return unserved("window");
   }
   if (!(options.softcap >= 0)) {
-    return invalid("softcap: " + to_string(options.softcap) + " is not 0 (off) or above");
+    return invalid("softcap: " + text(options.softcap) + " is not 0 (off) or above");
   }
   if (options.softcap != 0) return unserved("softcap");
   if (options.mask.data) return unserved("mask");
@@ -130,8 +130,11 @@ Status check_unserved(const Options& options) {
 }
 
 Status check_options(const Options& options, const Problem& p) {
-  if (!std::isfinite(p.scale)) {
-    return invalid("scale: " + to_string(p.scale) + " is not a finite number");
+  const double largest = p.dtype == DType::f32 ? std::numeric_limits<float>::max()
+                                               : std::numeric_limits<double>::max();
+  if (!(std::abs(p.scale) <= largest / 2)) {  // log2(e) is folded into it
+    return invalid("scale: " + text(p.scale) + " is beyond half of the largest " +
+                   base::name(p.dtype) + ", " + text(largest));
   }
   if (options.threads < 0) {
     return invalid("threads: " + to_string(options.threads) + " is below 0 (all)");

@@ -1,0 +1,13 @@
+// The arrays of a .npz file: a zip archive whose entries are .npy files, stored or deflated.
+#pragma once
+
+#include "io/source.h"
+
+namespace regard::io {
+
+/// Adds every .npy entry under its name without ".npy". Entries that are no .npy files, or whose
+/// elements are none of f64, f32, f16 and bf16, are left out unless nothing else remains.
+/// Memory grows with what really inflates, not with what the archive says.
+Status read_npz(const Source& source, std::vector<NamedArray>& arrays);
+
+}  // namespace regard::io

@@ -1,0 +1,123 @@
+// The caller's floating-point mode: neither changed by a call nor able to change its results.
+#include <gtest/gtest.h>
+
+#include <cfenv>
+
+#include "regard/attention.h"
+#include "support/inputs.h"
+
+#if defined(__x86_64__)
+#include <pmmintrin.h>
+#include <xmmintrin.h>
+#endif
+
+namespace regard::test {
+namespace {
+
+template <class T>
+struct Result {
+  TestTensor<T> out, lse, weights;
+
+  bool same_bits(const Result& other) const {
+    return out.same_bits(other.out) && lse.same_bits(other.lse) && weights.same_bits(other.weights);
+  }
+};
+
+/// Head size 7, so that 1/sqrt(D) is rounded. Some keys are denormal numbers that large queries
+/// lift into plain sight, some values are denormal.
+template <class T>
+class Modes : public testing::Test {
+ protected:
+  static constexpr ProblemShape kShape{1, 2, 2, 70, 90, 7, 5};
+
+  Modes() {
+    const T lift = std::numeric_limits<T>::max() / 64;
+    for (std::int64_t d = 0; d < 7; ++d) {
+      for (std::int64_t i = 0; i < 70; i += 2) in_.q.at(0, 1, i, d) *= lift / 8;
+      for (std::int64_t j = 0; j < 90; ++j) in_.k.at(0, 0, j, d) /= j % 2 == 0 ? lift : lift * 8;
+      if (d < 5) in_.v.at(0, 0, 3 * d, d) = std::numeric_limits<T>::denorm_min() * 100;
+    }
+  }
+
+  Result<T> run(int threads) const {
+    Result<T> r{TestTensor<T>(kShape.out()), TestTensor<T>(kShape.lse()),
+                TestTensor<T>(kShape.weights())};
+    status_ = forward(threads == 1 ? one_ : two_, in_.q.view(), in_.k.view(), in_.v.view(),
+                      {r.out.tensor(), r.lse.tensor(), r.weights.tensor()});
+    return r;
+  }
+
+  Inputs<T> in_ = random_inputs<T>(kShape, 5);
+  Context one_{1}, two_{2};
+  mutable Status status_;
+};
+
+using Types = testing::Types<float, double>;
+TYPED_TEST_SUITE(Modes, Types);
+
+TYPED_TEST(Modes, OfRoundingChangeNothing) {
+  for (const int threads : {1, 2}) {
+    const auto expected = this->run(threads);
+    ASSERT_TRUE(this->status_.ok()) << this->status_.message();
+    for (const int mode : {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}) {
+      std::fesetround(mode);
+      const auto result = this->run(threads);
+      const int after = std::fegetround();
+      std::fesetround(FE_TONEAREST);
+      EXPECT_EQ(after, mode);
+      EXPECT_TRUE(result.same_bits(expected)) << "rounding mode " << mode;
+    }
+  }
+}
+
+#if defined(__x86_64__)
+
+constexpr unsigned kFlags = _MM_EXCEPT_MASK;
+constexpr unsigned kDefault = _MM_MASK_MASK;
+
+/// Runs a call under `mode`; returns the register as the call left it.
+template <class Call>
+unsigned under(unsigned mode, const Call& call) {
+  const unsigned before = _mm_getcsr();
+  _mm_setcsr(mode);
+  call();
+  const unsigned after = _mm_getcsr();
+  _mm_setcsr(before);
+  return after;
+}
+
+const unsigned kModes[] = {
+    kDefault,
+    kDefault | _MM_FLUSH_ZERO_ON,
+    kDefault | _MM_DENORMALS_ZERO_ON,
+    kDefault | _MM_FLUSH_ZERO_ON | _MM_DENORMALS_ZERO_ON,
+    kDefault | _MM_FLUSH_ZERO_ON | _MM_ROUND_DOWN,
+    // Traps for what rows of infinities and empty rows do inside a kernel.
+    kDefault & ~unsigned(_MM_MASK_DIV_ZERO | _MM_MASK_INVALID | _MM_MASK_OVERFLOW),
+};
+
+TYPED_TEST(Modes, OfDenormalsAndTrapsChangeNothing) {
+  for (const int threads : {1, 2}) {
+    const auto expected = this->run(threads);
+    ASSERT_TRUE(this->status_.ok()) << this->status_.message();
+    for (const unsigned mode : kModes) {
+      const unsigned after = under(mode, [&] {
+        EXPECT_TRUE(this->run(threads).same_bits(expected)) << std::hex << "MXCSR " << mode;
+      });
+      EXPECT_EQ(after & ~kFlags, mode) << "control bits";
+    }
+  }
+}
+
+TYPED_TEST(Modes, AndExceptionFlagsAreAsTheyWere) {
+  for (const unsigned mode : kModes) {
+    EXPECT_EQ(under(mode, [&] { (void)this->run(1); }), mode);
+    EXPECT_EQ(under(mode | _MM_EXCEPT_UNDERFLOW, [&] { (void)this->run(1); }),
+              mode | _MM_EXCEPT_UNDERFLOW);
+  }
+}
+
+#endif
+
+}  // namespace
+}  // namespace regard::test

@@ -1,0 +1,73 @@
+// What the library says about the machine.
+#include "regard/machine.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "regard/context.h"
+
+namespace regard::test {
+namespace {
+
+TEST(Machine, IsDescribed) {
+  MachineInfo info;
+  const Status status = describe_machine(info);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_FALSE(info.cpu.empty());
+  ASSERT_FALSE(info.isas.empty());
+  EXPECT_EQ(info.isas.front().name, "generic");
+  EXPECT_TRUE(info.isas.front().runs_here);
+  EXPECT_EQ(info.threads, Context(0).threads());
+  ASSERT_EQ(info.cache_bytes.size(), 3U);
+  for (const std::int64_t bytes : info.cache_bytes) EXPECT_GE(bytes, 0);
+  EXPECT_FALSE(info.isa_reason.empty());
+}
+
+TEST(Machine, UsesAnIsaThatRunsHere) {
+  MachineInfo info;
+  ASSERT_TRUE(describe_machine(info).ok());
+  const auto used = std::ranges::find(info.isas, info.isa, &IsaInfo::name);
+  ASSERT_NE(used, info.isas.end());
+  EXPECT_TRUE(used->runs_here);
+  const char* asked = std::getenv("REGARD_ISA");
+  if (asked) {
+    EXPECT_EQ(info.isa, asked);
+    return;
+  }
+  // Unasked, the last of the list that runs here.
+  EXPECT_TRUE(
+      std::none_of(used + 1, info.isas.end(), [](const auto& isa) { return isa.runs_here; }));
+}
+
+TEST(Peak, IsAPlausibleSpeed) {
+  double f32 = 0, f64 = 0;
+  ASSERT_TRUE(measure_peak(DType::f32, 3, f32).ok());
+  ASSERT_TRUE(measure_peak(DType::f64, 3, f64).ok());
+  for (const double flops : {f32, f64}) {
+    EXPECT_GT(flops, 1e7);     // an emulator under load
+    EXPECT_LT(flops, 4096e9);  // 8 GHz, four times what a core of two 512-bit units can do
+  }
+}
+
+TEST(Peak, TakesAtLeastOneRepeat) {
+  for (const int repeats : {0, -4}) {
+    double flops = 0;
+    ASSERT_TRUE(measure_peak(DType::f32, repeats, flops).ok());
+    EXPECT_GT(flops, 0);
+  }
+}
+
+TEST(Peak, OfHalfTypesIsUnsupported) {
+  for (const DType dtype : {DType::f16, DType::bf16}) {
+    double flops = -1;
+    const Status status = measure_peak(dtype, 1, flops);
+    EXPECT_EQ(status.code(), StatusCode::unsupported);
+    EXPECT_EQ(status.message().rfind("dtype: ", 0), 0U) << status.message();
+    EXPECT_EQ(flops, -1);
+  }
+}
+
+}  // namespace
+}  // namespace regard::test

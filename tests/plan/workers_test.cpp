@@ -1,0 +1,68 @@
+// How many workers a plan takes.
+#include "plan/requests.h"
+
+namespace regard::test {
+namespace {
+
+int workers(const ProblemShape& shape, int threads, int call_threads = 0) {
+  return Planned({.shape = shape, .threads = threads, .call_threads = call_threads}).plan.workers;
+}
+
+constexpr ProblemShape kLarge{1, 8, 1, 1024, 1024, 64, 64};
+
+RC_GTEST_PROP(Workers, AreAtLeastOneAndAtMostThreadsAndItems, ()) {
+  const Planned p(any_request(2000), any_isa());
+  RC_LOG() << p.request;
+  const std::int64_t items = std::max(p.plan.main.items, p.plan.weights.items);
+  RC_ASSERT(p.plan.workers >= 1);
+  RC_ASSERT(p.plan.workers <= std::max<std::int64_t>(items, 1));
+  const int allowed = p.request.call_threads > 0 ? p.request.call_threads : p.request.threads;
+  RC_ASSERT(p.plan.workers <= allowed);
+}
+
+TEST(Workers, AreAllThreadsOfTheContextForMuchWork) {
+  for (const int threads : {1, 2, 3, 7, 16}) EXPECT_EQ(workers(kLarge, threads), threads);
+}
+
+TEST(Workers, FollowTheCallRatherThanTheContext) {
+  EXPECT_EQ(workers(kLarge, 16, 1), 1);
+  EXPECT_EQ(workers(kLarge, 16, 5), 5);
+  EXPECT_EQ(workers(kLarge, 16, 16), 16);
+}
+
+TEST(Workers, AreOneForLittleWork) {
+  EXPECT_EQ(workers({1, 1, 1, 1, 1, 1, 1}, 64), 1);
+  EXPECT_EQ(workers({1, 1, 1, 16, 16, 32, 32}, 64), 1);
+  EXPECT_EQ(workers({1, 1, 1, 0, 4096, 64, 64}, 64), 1);
+  EXPECT_EQ(workers({0, 8, 1, 4096, 4096, 64, 64}, 64), 1);
+}
+
+TEST(Workers, HaveItemsToShareEvenlyForMuchWork) {
+  const Planned p({.shape = kLarge, .threads = 8});
+  EXPECT_GE(p.plan.main.items, 4 * p.plan.workers);
+}
+
+TEST(Paths, SayWhyTheyWereTaken) {
+  const Planned automatic(Request{});
+  EXPECT_EQ(automatic.plan.path, Path::direct);
+  EXPECT_STRNE(automatic.plan.path_reason, "");
+  problem::Problem asked = automatic.problem;
+  asked.path = Path::direct;
+  const plan::Plan plan = plan::make_plan(asked, *automatic.isa.table, 1);
+  EXPECT_EQ(plan.path, Path::direct);
+  EXPECT_STREQ(plan.path_reason, "asked for");
+}
+
+TEST(Paths, TakeTheLoopOfTheElementType) {
+  for (const dispatch::Isa& isa : dispatch::isas()) {
+    const Planned f32({.dtype = DType::f32}, isa);
+    const Planned f64({.dtype = DType::f64}, isa);
+    EXPECT_EQ(f32.plan.kernel, isa.table->direct_f32);
+    EXPECT_EQ(f64.plan.kernel, isa.table->direct_f64);
+    EXPECT_EQ(f32.plan.kernel->element_bytes, 4);
+    EXPECT_EQ(f64.plan.kernel->element_bytes, 8);
+  }
+}
+
+}  // namespace
+}  // namespace regard::test

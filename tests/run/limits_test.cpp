@@ -1,0 +1,56 @@
+// A process with little memory left: a Status or a slower call, never a crash and never a hang.
+#include <sys/resource.h>
+
+#include <cstdio>
+
+#include "run/child.h"
+#include "run/job.h"
+
+namespace regard::test {
+namespace {
+
+/// Lets the address space of this process grow by `bytes` more.
+bool limit_growth(std::int64_t bytes) {
+  std::FILE* file = std::fopen("/proc/self/statm", "r");
+  if (!file) return false;
+  long pages = 0;
+  const int read = std::fscanf(file, "%ld", &pages);
+  std::fclose(file);
+  const rlim_t limit = rlim_t(pages) * rlim_t(sysconf(_SC_PAGESIZE)) + rlim_t(bytes);
+  const rlimit both{limit, limit};
+  return read == 1 && setrlimit(RLIMIT_AS, &both) == 0;
+}
+
+constexpr bool kLimitsWork = !kThreadSanitizer && !kAddressSanitizer;
+
+TEST(Limits, ScratchThatCannotBeHadIsOutOfMemory) {
+  if (!kLimitsWork) GTEST_SKIP() << "sanitizers need their address space";
+  // One query row of two million numbers: more than 64 MB of query panel whatever the ISA.
+  const Job<float> job(1, {1, 1, 1, 1, 1, 2'000'000, 1});
+  const Context context(1);
+  ASSERT_GT(job.plan(context).scratch_bytes, 60 << 20);
+  const int code = in_child([&] {
+    if (!limit_growth(30 << 20)) return 10;
+    const auto result = job.run(context);
+    if (result.status.code() != StatusCode::out_of_memory) return 11;
+    if (!result.untouched()) return 12;
+    return result.status.message().empty() ? 13 : 0;
+  });
+  EXPECT_EQ(code, 0);
+}
+
+TEST(Limits, ThreadsThatCannotBeHadAreDoneWithout) {
+  if (!kLimitsWork) GTEST_SKIP() << "sanitizers need their address space";
+  const Job<float> job(2);
+  const auto expected = job.run(Context(1));
+  // Stacks of 200 threads do not fit; the little scratch of the call does.
+  const int code = in_child([&] {
+    const Context context(200);
+    if (!limit_growth(100 << 20)) return 10;
+    return job.run(context).same_bits(expected) ? 0 : 11;
+  });
+  EXPECT_EQ(code, 0) << "-1 is a hang";
+}
+
+}  // namespace
+}  // namespace regard::test

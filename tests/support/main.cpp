@@ -1,0 +1,50 @@
+// The main of every test program. When REGARD_ISA asks for an instruction set that this CPU lacks,
+// nothing is run and the exit code is 77, which CTest counts as skipped.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+namespace {
+
+constexpr int kSkipped = 77;
+
+enum class Isa { present, lacking, unknown };
+
+Isa find_isa(std::string_view name) {
+  const auto present_if = [](bool has) { return has ? Isa::present : Isa::lacking; };
+  if (name == "generic") return Isa::present;
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                    __builtin_cpu_supports("bmi2");
+  const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+                      __builtin_cpu_supports("avx512cd");
+  if (name == "avx2") return present_if(avx2);
+  if (name == "avx512") return present_if(avx2 && avx512);
+#else
+  if (name == "avx2" || name == "avx512") return Isa::lacking;
+#endif
+  return Isa::unknown;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  if (const char* asked = std::getenv("REGARD_ISA"); asked != nullptr && *asked != '\0') {
+    switch (find_isa(asked)) {
+      case Isa::unknown:
+        std::printf("REGARD_ISA is %s, which names no instruction set\n", asked);
+        return EXIT_FAILURE;
+      case Isa::lacking:
+        std::printf("skipped: this CPU lacks %s\n", asked);
+        return kSkipped;
+      case Isa::present:
+        std::printf("asked to run on %s\n", asked);
+    }
+  }
+  return RUN_ALL_TESTS();
+}
