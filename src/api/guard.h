@@ -1,7 +1,8 @@
-// Turns whatever escapes the inside of a public call into a Status. The sentences are short enough
-// to need no memory.
+// The wall around every public call: whatever escapes its inside becomes a Status, and the caller's
+// floating-point environment (rounding, exceptions, flushing) neither reaches it nor is changed.
 #pragma once
 
+#include <cfenv>
 #include <exception>
 #include <new>
 
@@ -9,8 +10,24 @@
 
 namespace regard::api {
 
+class DefaultFloatingPoint {
+ public:
+  DefaultFloatingPoint() noexcept {
+    std::fegetenv(&saved_);
+    std::fesetenv(FE_DFL_ENV);
+  }
+  ~DefaultFloatingPoint() { std::fesetenv(&saved_); }
+  DefaultFloatingPoint(const DefaultFloatingPoint&) = delete;
+  DefaultFloatingPoint& operator=(const DefaultFloatingPoint&) = delete;
+
+ private:
+  std::fenv_t saved_{};
+};
+
+/// The sentences of the two last resorts are short enough to need no memory.
 template <class Call>
 Status guarded(const Call& call) noexcept {
+  const DefaultFloatingPoint mode;
   try {
     return call();
   } catch (const std::bad_alloc&) {

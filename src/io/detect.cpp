@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <string_view>
 
 #include "io/file_error.h"
@@ -11,7 +10,8 @@
 namespace regard::io {
 namespace {
 
-using std::string_view_literals::operator""sv;
+constexpr std::string_view kNpyMagic = "\x93NUMPY";
+constexpr std::string_view kZeros("\0\0\0", 3);
 
 std::string_view first_bytes(const Source& source, std::size_t most) {
   return {reinterpret_cast<const char*>(source.bytes.data()), std::min(source.bytes.size(), most)};
@@ -20,7 +20,7 @@ std::string_view first_bytes(const Source& source, std::size_t most) {
 /// An 8-byte length, whose upper bytes are zero in any file of less than 1 TB, before a JSON
 /// object. Text has no zero bytes.
 bool starts_like_safetensors(std::string_view start) {
-  return start.size() >= 9 && start.substr(5, 3) == "\0\0\0"sv && start[8] == '{';
+  return start.size() >= 9 && start.substr(5, 3) == kZeros && start[8] == '{';
 }
 
 bool is_text(std::string_view start) {
@@ -41,7 +41,7 @@ std::string in_hex(std::string_view bytes) {
 Status detect_format(const Source& source, Format& format) {
   const std::string_view start = first_bytes(source, 64);
   if (start.empty()) return file_error(source.origin, "the file is empty");
-  if ("\x93NUMPY"sv.starts_with(start.substr(0, 6))) {
+  if (kNpyMagic.starts_with(start.substr(0, kNpyMagic.size()))) {
     format = Format::npy;
   } else if (start.starts_with("PK\x03\x04") || start.starts_with("PK\x05\x06")) {
     format = Format::npz;

@@ -1,7 +1,11 @@
 // Threads kept by pthreadpool, which wakes them in microseconds.
 #include <pthreadpool.h>
 
+#include <atomic>
+#include <exception>
 #include <new>
+#include <thread>
+#include <vector>
 
 #include "run/threads.h"
 
@@ -34,9 +38,28 @@ class PthreadpoolThreads final : public Threads {
   pthreadpool_t pool_;
 };
 
+/// The pool does not notice when a thread of its own fails to start, and would wait for it for
+/// ever: starting as many beforehand shows whether the system allows it.
+bool can_start(int count) noexcept {
+  std::vector<std::thread> threads;
+  std::atomic_flag go;
+  bool started = true;
+  try {
+    threads.reserve(std::size_t(count));
+    for (int n = 0; n < count; ++n) threads.emplace_back([&go] { go.wait(false); });
+  } catch (const std::exception&) {
+    started = false;
+  }
+  go.test_and_set();
+  go.notify_all();
+  for (std::thread& thread : threads) thread.join();
+  return started;
+}
+
 }  // namespace
 
 std::unique_ptr<Threads> Threads::make(int count) noexcept {
+  if (!can_start(count - 1)) return nullptr;
   pthreadpool_t pool = pthreadpool_create(std::size_t(count));
   if (!pool) return nullptr;
   std::unique_ptr<Threads> threads(new (std::nothrow) PthreadpoolThreads(pool));
