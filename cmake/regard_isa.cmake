@@ -1,13 +1,17 @@
-# The instruction sets compiled in, from the least to the most demanding, and their flags.
-# src/dispatch/dispatch.cpp holds the same order with the question to ask the CPU.
-set(REGARD_ISAS generic)
+# The instruction sets to compile, from the least to the most demanding, and their flags.
+# src/dispatch/dispatch.cpp asks the CPU for each.
 set(REGARD_FLAGS_generic "")
+set(REGARD_FLAGS_avx2 -mavx2 -mfma -mf16c -mbmi2)
+set(REGARD_FLAGS_avx512 ${REGARD_FLAGS_avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512cd)
+set(every_isa generic)
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
-  list(APPEND REGARD_ISAS avx2 avx512)
-  set(REGARD_FLAGS_avx2 -mavx2 -mfma -mf16c -mbmi2)
-  set(REGARD_FLAGS_avx512 ${REGARD_FLAGS_avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl
-                          -mavx512cd)
+  list(APPEND every_isa avx2 avx512)
 endif()
+set(REGARD_ISAS "${every_isa}" CACHE STRING "Instruction sets to compile, in this order")
+
+# The list for the code that names every ISA: "X(generic) X(avx2) ..."
+list(TRANSFORM REGARD_ISAS REPLACE "(.+)" "X(\\1)" OUTPUT_VARIABLE isa_macros)
+string(JOIN " " REGARD_ISA_MACROS ${isa_macros})
 
 # regard_isa_objects(name isa sources...): an object library of kernel code for one ISA; it lives
 # in namespace regard::<isa>. Contraction is off because it differs from one tile width to the

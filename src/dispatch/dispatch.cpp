@@ -7,32 +7,28 @@
 
 namespace regard {
 
-namespace generic {
-extern const contract::KernelTable kTable;
-}
-#if defined(__x86_64__)
-namespace avx2 {
-extern const contract::KernelTable kTable;
-}
-namespace avx512 {
-extern const contract::KernelTable kTable;
-}
-#endif
+// REGARD_ISAS is the build's ordered list: X(generic) X(avx2) ...
+#define X(isa)                               \
+  namespace isa {                            \
+  extern const contract::KernelTable kTable; \
+  }
+REGARD_ISAS
+#undef X
 
 namespace dispatch {
 namespace {
 
-bool always() noexcept {
+[[maybe_unused]] bool has_generic() noexcept {
   return true;
 }
 
 #if defined(__x86_64__)
 // __builtin_cpu_supports also asks whether the system saves the wide registers.
-bool has_avx2() noexcept {
+[[maybe_unused]] bool has_avx2() noexcept {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
          __builtin_cpu_supports("f16c") && __builtin_cpu_supports("bmi2");
 }
-bool has_avx512() noexcept {
+[[maybe_unused]] bool has_avx512() noexcept {
   return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
          __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
          __builtin_cpu_supports("avx512vl");
@@ -40,11 +36,9 @@ bool has_avx512() noexcept {
 #endif
 
 constexpr Isa kIsas[] = {
-    {"generic", &generic::kTable, always},
-#if defined(__x86_64__)
-    {"avx2", &avx2::kTable, has_avx2},
-    {"avx512", &avx512::kTable, has_avx512},
-#endif
+#define X(isa) {#isa, &isa::kTable, has_##isa},
+    REGARD_ISAS
+#undef X
 };
 
 std::string names() {

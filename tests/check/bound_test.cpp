@@ -1,4 +1,5 @@
 // The bound's constants, and that it is neither broken by a plain implementation nor idle.
+#include <algorithm>
 #include <cmath>
 
 #include "check/judged.h"
@@ -10,12 +11,12 @@ TEST(Bound, ConstantsFollowTheDerivation) {
   const ErrorBound f32 = error_bound(DType::f32, 64, 100);
   EXPECT_EQ(f32.epsilon, 0x1p-24);
   EXPECT_EQ(f32.c1, 2 * (8 + 4));
-  EXPECT_EQ(f32.c0, 6 + 2 * 10 + 2);
+  EXPECT_DOUBLE_EQ(f32.c0, 6 + 2 + 100 + 64 + 200.0 / 192);
   EXPECT_EQ(f32.floor, 0x1p-126);
   const ErrorBound f64 = error_bound(DType::f64, 256, 4096);
   EXPECT_EQ(f64.epsilon, 0x1p-53);
   EXPECT_EQ(f64.c1, 2 * (16 + 4) + 4);
-  EXPECT_EQ(f64.c0, 6 + 2 * 64 + 2 + 4);
+  EXPECT_DOUBLE_EQ(f64.c0, 6 + 2 + 192 + 64 + 2 * 4096.0 / 192 + 4);
   EXPECT_EQ(f64.floor, 0x1p-1022);
 }
 
@@ -27,7 +28,43 @@ TEST(Bound, HalfTypesAreNotServed) {
   }
 }
 
-/// A plain implementation in T passes, and its errors are a fair part of what is allowed.
+/// Sums of n equal f32 values in blocks, as the mean of V that a row with equal weights is.
+float mean_of_equal(std::int64_t n, float value, std::int64_t block) {
+  float sum = 0;
+  for (std::int64_t begin = 0; begin < n; begin += block) {
+    float part = 0;
+    for (std::int64_t j = begin; j < std::min(n, begin + block); ++j) part += value;
+    sum += part;
+  }
+  return sum / float(n);
+}
+
+TEST(Bound, EqualTermsInBlocksPassAndOneAfterAnotherFail) {
+  const std::int64_t n = 65536;
+  auto in = random_inputs<float>({1, 1, 1, 1, n, 1, 1}, 5);
+  Options options;
+  options.scale = 0;
+  for (const float value : {0.1F, 0.7F}) {
+    for (std::int64_t j = 0; j < n; ++j) in.v.at(0, 0, j, 0) = value;
+    auto result = oracle_result(in, options);
+    result.out.at(0, 0, 0, 0) = mean_of_equal(n, value, 192);
+    EXPECT_TRUE(judge(in, options, result.out, result.lse).passed) << value;
+    result.out.at(0, 0, 0, 0) = mean_of_equal(n, value, n);
+    EXPECT_FALSE(judge(in, options, result.out, result.lse).passed) << value;
+  }
+}
+
+TEST(Bound, FlushedResultsPassNearTheFloorOnly) {
+  auto in = random_inputs<float>({1, 1, 1, 1, 8, 4, 1}, 6);
+  for (const float value : {0x1p-124F, 0x1p-120F}) {
+    for (std::int64_t j = 0; j < 8; ++j) in.v.at(0, 0, j, 0) = value;
+    auto result = oracle_result(in, {});
+    result.out.at(0, 0, 0, 0) = 0;  // allowed: 8 keys, each a floor of 2^-126
+    EXPECT_EQ(judge(in, {}, result.out, result.lse).passed, value < 0x1p-123F);
+  }
+}
+
+/// A plain implementation in T passes.
 template <class T>
 void expect_plain_passes(const ProblemShape& shape, Causal causal, double deviation) {
   SCOPED_TRACE(testing::Message() << shape << " causal " << int(causal) << " x " << deviation);

@@ -8,66 +8,64 @@ namespace {
 
 class Calls : public testing::Test {
  protected:
-  Status call() {
-    return check(q_, in_.k.view(), in_.v.view(), {}, out_, lse_, settings_, report_);
-  }
+  Status call() { return check(q, in.k.view(), in.v.view(), {}, out, lse, settings, report); }
   void expect_refused(StatusCode code, const char* name) {
     const Status status = call();
     EXPECT_EQ(status.code(), code);
     EXPECT_EQ(status.message().rfind(name, 0), 0U) << status.message();
   }
 
-  Inputs<float> in_ = random_inputs<float>({1, 2, 1, 3, 4, 5, 6}, 1);
-  PlainResult<float> result_ = plain_attention<float>(in_, {});
-  ConstTensor q_ = in_.q.view();
-  ConstTensor out_ = result_.out.view();
-  ConstTensor lse_ = result_.lse.view();
-  CheckSettings settings_;
-  CheckReport report_;
+  Inputs<float> in = random_inputs<float>({1, 2, 1, 3, 4, 5, 6}, 1);
+  PlainResult<float> result = plain_attention<float>(in, {});
+  ConstTensor q = in.q.view();
+  ConstTensor out = result.out.view();
+  ConstTensor lse = result.lse.view();
+  CheckSettings settings;
+  CheckReport report;
 };
 
 TEST_F(Calls, ASoundCallIsServed) {
   const Status status = call();
   EXPECT_TRUE(status.ok()) << status.message();
-  EXPECT_TRUE(report_.passed);
+  EXPECT_TRUE(report.passed);
 }
 
 TEST_F(Calls, BadProblem) {
-  q_.shape[3] = 4;
+  q.shape[3] = 4;
   EXPECT_EQ(call().code(), StatusCode::invalid_argument);
 }
 
 TEST_F(Calls, ShapesThatDisagree) {
-  out_.shape[3] = 5;
+  out.shape[3] = 5;
   expect_refused(StatusCode::invalid_argument, "out:");
-  out_ = result_.out.view();
-  lse_.shape[2] = 4;
+  out = result.out.view();
+  lse.shape[2] = 4;
   expect_refused(StatusCode::invalid_argument, "lse:");
 }
 
 TEST_F(Calls, TypesThatAreNotServed) {
-  out_.dtype = DType::bf16;
+  out.dtype = DType::bf16;
   expect_refused(StatusCode::unsupported, "out:");
-  out_ = result_.out.view();
-  lse_.dtype = DType::f16;
+  out = result.out.view();
+  lse.dtype = DType::f16;
   expect_refused(StatusCode::unsupported, "lse:");
 }
 
 TEST_F(Calls, NothingToJudge) {
-  out_.data = nullptr;
+  out.data = nullptr;
   expect_refused(StatusCode::invalid_argument, "out:");
 }
 
 TEST_F(Calls, NegativeCounts) {
-  settings_.rows = -1;
+  settings.rows = -1;
   expect_refused(StatusCode::invalid_argument, "rows:");
-  settings_ = {};
-  settings_.worst_rows = -2;
+  settings = {};
+  settings.worst_rows = -2;
   expect_refused(StatusCode::invalid_argument, "worst_rows:");
 }
 
 TEST_F(Calls, AThrowingHookIsContained) {
-  settings_.progress = [](std::int64_t, std::int64_t) -> bool { throw std::runtime_error("no"); };
+  settings.progress = [](std::int64_t, std::int64_t) -> bool { throw std::runtime_error("no"); };
   EXPECT_EQ(call().code(), StatusCode::internal);
 }
 

@@ -18,15 +18,15 @@ class Sampled : public testing::Test {
     settings.rows = count;
     settings.seed = seed;
     settings.worst_rows = 1000;
-    const CheckReport report = judge(in_, {}, result_.out, result_.lse, settings);
+    const CheckReport report = judge(in, {}, result.out, result.lse, settings);
     std::set<Row> found;
     for (const RowVerdict& v : report.worst) found.insert({v.b, v.h, v.i});
     EXPECT_EQ(report.rows_checked, std::int64_t(found.size())) << "a row came twice";
     return found;
   }
 
-  Inputs<float> in_ = random_inputs<float>(kShape, 1);
-  PlainResult<float> result_ = plain_attention<float>(in_, {});
+  Inputs<float> in = random_inputs<float>(kShape, 1);
+  PlainResult<float> result = plain_attention<float>(in, {});
 };
 
 TEST_F(Sampled, ZeroAndTooManyMeanEveryRow) {
@@ -63,7 +63,7 @@ TEST_F(Sampled, ProgressRunsFromNothingToAll) {
     calls.emplace_back(done, total);
     return true;
   };
-  EXPECT_TRUE(judge(in_, {}, result_.out, result_.lse, settings).passed);
+  EXPECT_TRUE(judge(in, {}, result.out, result.lse, settings).passed);
   ASSERT_GE(calls.size(), 2U);
   EXPECT_EQ(calls.front(), std::pair(std::int64_t{0}, std::int64_t{30}));
   EXPECT_EQ(calls.back(), std::pair(std::int64_t{30}, std::int64_t{30}));
@@ -73,13 +73,13 @@ TEST_F(Sampled, ProgressStopsTheCheck) {
   CheckSettings settings;
   settings.progress = [](std::int64_t, std::int64_t) { return false; };
   CheckReport report;
-  const Status status = check(in_.q.view(), in_.k.view(), in_.v.view(), {}, result_.out.view(),
-                              result_.lse.view(), settings, report);
+  const Status status = check(in.q.view(), in.k.view(), in.v.view(), {}, result.out.view(),
+                              result.lse.view(), settings, report);
   EXPECT_EQ(status.code(), StatusCode::cancelled);
   EXPECT_FALSE(report.passed);
 }
 
-TEST_F(Sampled, ProgressIsReportedAlongALongCheck) {
+TEST(LongCheck, ProgressIsReportedAlongALongCheck) {
   const ProblemShape shape{1, 1, 1, 600, 4000, 1, 1};
   const auto in = random_inputs<float>(shape, 1);
   TestTensor<float> out(shape.out()), lse(shape.lse());

@@ -55,7 +55,7 @@ TEST(Verdict, TheLseHasItsOwnBound) {
   ASSERT_TRUE(oracle.row(0, 0, 2, row).ok());
   const ErrorBound bound = error_bound(DType::f64, kShape.d, row.visible);
   const double size =
-      bound.epsilon * (bound.c0 + bound.c1 * row.score_magnitude + std::fabs(row.lse));
+      bound.epsilon * ((bound.c0 + bound.c1 * row.score_magnitude) / 2 + std::fabs(row.lse));
   for (const double units : {0.5, 2.0}) {
     auto lse = right.lse;
     lse.at(0, 0, 2, 0) -= units * size;
@@ -69,7 +69,8 @@ TEST(Verdict, TheLseHasItsOwnBound) {
 TEST(Verdict, WorstRowsComeSortedAndCounted) {
   const auto in = random_inputs<double>(kShape, 2);
   auto result = oracle_result(in, {});
-  for (std::int64_t i = 0; i < kShape.sq; ++i) result.out.at(0, 0, i, 1) += double(i) * std::pow(10.0, i - 9);
+  for (std::int64_t i = 0; i < kShape.sq; ++i)
+    result.out.at(0, 0, i, 1) += double(i) * std::pow(10.0, i - 9);
   for (const std::int64_t kept : {0, 1, 3, 100}) {
     CheckSettings settings;
     settings.worst_rows = kept;

@@ -1,6 +1,7 @@
 #include "fuzz/fuzz_format.h"
 #include "io/safetensors.h"
 
+// The name is libFuzzer's. NOLINTNEXTLINE(readability-identifier-naming)
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   regard::io::fuzz_format(&regard::io::read_safetensors, {data, size});
   return 0;

@@ -117,7 +117,8 @@ TEST(NpzWrite, BadRequests) {
   const ScratchDirectory scratch;
   const std::string path = scratch.path("out.npz");
   const Array array = read_one(data_path("rank1.npy"));
-  const auto expect_refusal = [&](const std::vector<NamedArray>& arrays, std::string sentence) {
+  const auto expect_refusal = [&](const std::vector<NamedArray>& arrays,
+                                  const std::string& sentence) {
     const Status status = write_npz(path, arrays);
     EXPECT_EQ(status.code(), StatusCode::invalid_argument);
     EXPECT_EQ(status.message(), path + ": " + sentence);

@@ -97,17 +97,22 @@ TEST(OracleDefinition, MagnitudesAreTheBoundsOwn) {
   options.causal = Causal::top_left;
   const OracleRow row = oracle_row(in.q.view(), in.k.view(), in.v.view(), options, 0, 0, 2);
   double largest = 0;
-  std::vector<double> magnitude(4);
+  std::vector<double> magnitude(4), value_sum(4);
   for (std::int64_t j = 0; j <= 2; ++j) {
     double sum = 0;
     for (std::int64_t d = 0; d < 5; ++d)
       sum += std::fabs(in.q.at(0, 0, 2, d) * in.k.at(0, 0, j, d));
     largest = std::max(largest, 0.5 * sum);
-    for (std::int64_t d = 0; d < 4; ++d)
+    for (std::int64_t d = 0; d < 4; ++d) {
       magnitude[d] += row.weights[j] * std::fabs(in.v.at(0, 0, j, d));
+      value_sum[d] += std::fabs(in.v.at(0, 0, j, d));
+    }
   }
   EXPECT_NEAR(row.score_magnitude, largest, 1e-14);
-  for (std::int64_t d = 0; d < 4; ++d) EXPECT_NEAR(row.out_magnitude[d], magnitude[d], 1e-14);
+  for (std::int64_t d = 0; d < 4; ++d) {
+    EXPECT_NEAR(row.out_magnitude[d], magnitude[d], 1e-14);
+    EXPECT_NEAR(row.value_sum[d], value_sum[d], 1e-14);
+  }
 }
 
 template <class T>

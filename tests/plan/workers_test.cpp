@@ -16,18 +16,19 @@ RC_GTEST_PROP(Workers, AreAtLeastOneAndAtMostThreadsAndItems, ()) {
   const std::int64_t items = std::max(p.plan.main.items, p.plan.weights.items);
   RC_ASSERT(p.plan.workers >= 1);
   RC_ASSERT(p.plan.workers <= std::max<std::int64_t>(items, 1));
-  const int allowed = p.request.call_threads > 0 ? p.request.call_threads : p.request.threads;
-  RC_ASSERT(p.plan.workers <= allowed);
+  RC_ASSERT(p.plan.workers <= p.request.threads);
+  RC_ASSERT(p.request.call_threads == 0 || p.plan.workers <= p.request.call_threads);
 }
 
 TEST(Workers, AreAllThreadsOfTheContextForMuchWork) {
   for (const int threads : {1, 2, 3, 7, 16}) EXPECT_EQ(workers(kLarge, threads), threads);
 }
 
-TEST(Workers, FollowTheCallRatherThanTheContext) {
+TEST(Workers, FollowTheCallWithinTheContext) {
   EXPECT_EQ(workers(kLarge, 16, 1), 1);
   EXPECT_EQ(workers(kLarge, 16, 5), 5);
   EXPECT_EQ(workers(kLarge, 16, 16), 16);
+  EXPECT_EQ(workers(kLarge, 3, 16), 3);  // there are no more
 }
 
 TEST(Workers, AreOneForLittleWork) {

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <limits>
 #include <random>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -13,28 +14,24 @@
 #include "prim/probe.h"
 
 namespace regard {
-namespace generic {
-extern const test::Probes kProbes;
-}
-#if defined(__x86_64__)
-namespace avx2 {
-extern const test::Probes kProbes;
-}
-namespace avx512 {
-extern const test::Probes kProbes;
-}
-#endif
+
+#define X(isa)                       \
+  namespace isa {                    \
+  extern const test::Probes kProbes; \
+  }
+REGARD_ISAS
+#undef X
 
 namespace test {
 namespace {
 
 const Probes& probes() {
-  const std::string isa = dispatch::chosen().isa->name;
-#if defined(__x86_64__)
-  if (isa == "avx2") return avx2::kProbes;
-  if (isa == "avx512") return avx512::kProbes;
-#endif
-  return generic::kProbes;
+  const std::string name = dispatch::chosen().isa->name;
+#define X(isa) \
+  if (name == #isa) return isa::kProbes;
+  REGARD_ISAS
+#undef X
+  throw std::logic_error("no probe for " + name);
 }
 
 template <class T>

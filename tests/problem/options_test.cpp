@@ -24,12 +24,17 @@ void add_row(Call& call) {
 }
 
 const Refusal kRanges[] = {
-    {"ScaleNan", [](Call& call) { call.options.scale = NAN; }, kInvalid, "scale", {"nan"}},
+    {"ScaleNan", [](Call& call) { call.options.scale = NAN; }, kInvalid, "scale", {"nan", "3.4"}},
     {"ScaleInfinite",
      [](Call& call) { call.options.scale = -kInfinity; },
      kInvalid,
      "scale",
-     {"-inf"}},
+     {"-inf", "3.4"}},
+    {"ScalePastF32",
+     [](Call& call) { call.options.scale = 1e39; },
+     kInvalid,
+     "scale",
+     {"1e+39", "3.4", "f32"}},
     {"Threads", [](Call& call) { call.options.threads = -1; }, kInvalid, "threads", {"-1", "0"}},
     {"ManyOffsets",
      [](Call& call) {
