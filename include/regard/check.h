@@ -21,7 +21,7 @@ struct ErrorBound {
 };
 
 /// Bound of a result whose coarsest type (inputs or output) is `dtype`, for a row that sees
-/// `visible` keys of head size `head_dim`.
+/// `visible` keys of head size `head_dim`. All zeros for types that are not served.
 REGARD_API ErrorBound error_bound(DType dtype, std::int64_t head_dim,
                                   std::int64_t visible) noexcept;
 
@@ -29,7 +29,8 @@ struct CheckSettings {
   std::int64_t rows = 0;  ///< rows sampled over all batch entries and heads; 0: every row
   std::uint64_t seed = 0;
   std::int64_t worst_rows = 5;  ///< how many of the worst to keep
-  /// Called now and then with rows done and rows in all; false stops with `cancelled`.
+  /// Called with rows done and rows in all: at the start, now and then, and at the end; false stops
+  /// with `cancelled`.
   std::function<bool(std::int64_t done, std::int64_t total)> progress;
 };
 
@@ -38,9 +39,11 @@ struct RowVerdict {
   std::int64_t d = 0;   ///< column of the largest error in units of the bound; -1: the LSE
   double expected = 0;  ///< the oracle's value there
   double actual = 0;    ///< the judged value there
-  double error = 0;     ///< |actual - expected|; infinite where only one of them is finite
-  double bound = 0;     ///< what is allowed there
-  double units = 0;     ///< error / bound; above 1 fails
+  /// |actual - expected|; infinite where only one of them is finite, and where the LSE of an empty
+  /// row is anything but -inf
+  double error = 0;
+  double bound = 0;  ///< what is allowed there
+  double units = 0;  ///< error / bound; above 1 fails
 };
 
 struct CheckReport {
@@ -52,9 +55,9 @@ struct CheckReport {
   std::vector<RowVerdict> worst;  ///< sorted, worst first
 };
 
-/// Compares `out` (B, Hq, Sq, Dv) and, where its data is not null, `lse` (B, Hq, Sq, 1) with the
-/// oracle. Errors: invalid_argument for shapes that disagree; a failed check is an ok Status with
-/// `passed` false.
+/// Compares `out` (B, Hq, Sq, Dv) and, where its data is not null, `lse` (B, Hq, Sq, 1), each f32
+/// or f64 whatever the inputs are, with the oracle. Errors: what `forward` refuses, and
+/// invalid_argument for shapes that disagree; a failed check is an ok Status with `passed` false.
 REGARD_API Status check(const ConstTensor& q, const ConstTensor& k, const ConstTensor& v,
                         const Options& options, const ConstTensor& out, const ConstTensor& lse,
                         const CheckSettings& settings, CheckReport& report) noexcept;

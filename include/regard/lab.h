@@ -65,6 +65,7 @@ REGARD_API Status check_facts(const CausalInput& input, const Matrix& edited_x,
 /// 10 added to the last token.
 REGARD_API Status random_input(std::uint64_t seed, std::int64_t tokens, std::int64_t d_model,
                                std::int64_t d_head, CausalInput& input) noexcept;
+/// Empty where memory runs out.
 REGARD_API Matrix edit_last_token(const Matrix& x) noexcept;
 
 /// One problem of the blocked program: dense q (B, Sq, D), k (B, Skv, D), v (B, Skv, Dv).

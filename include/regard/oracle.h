@@ -33,7 +33,9 @@ class REGARD_API Oracle {
   Status prepare(const ConstTensor& q, const ConstTensor& k, const ConstTensor& v,
                  const Options& options) noexcept;
 
-  /// Row i of query head h of batch entry b. Needs a successful prepare.
+  /// Row i of query head h of batch entry b, invalid_argument where there is none: so it is before
+  /// a successful prepare. Reads no key that the row does not see. A row with a score that is not
+  /// finite is NaN; a value that is not finite spoils its column.
   Status row(std::int64_t b, std::int64_t h, std::int64_t i, OracleRow& row) const noexcept;
 
   /// (B, Hq, Sq, Dv) of what was prepared.

@@ -214,7 +214,9 @@ Status check_memory(const Problem& p) {
       return invalid(std::string(name) + ": strides " + text(tensor.strides) + " make shape " +
                      text(tensor.shape) + " overlap itself");
     }
-    const auto clash = [&](const auto& other) { return overlap(tensor, other.second); };
+    const auto clash = [&view = outputs[at].second](const auto& other) {
+      return overlap(view, other.second);
+    };
     const auto* input = std::ranges::find_if(inputs, clash);
     const auto* output = std::find_if(outputs, outputs + at, clash);
     if (input != std::end(inputs)) {

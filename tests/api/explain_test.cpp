@@ -1,10 +1,8 @@
 // What `explain` says agrees with the formulas of its fields, and it touches no tensor memory.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <string>
-#include <vector>
 
 #include "regard/attention.h"
 #include "regard/machine.h"

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cfenv>
+#include <limits>
 
 #include "regard/attention.h"
 #include "support/inputs.h"
@@ -24,25 +25,26 @@ struct Result {
 };
 
 /// Head size 7, so that 1/sqrt(D) is rounded. Some keys are denormal numbers that large queries
-/// lift into plain sight, some values are denormal.
+/// lift into plain sight, some values are denormal. Work enough for two threads.
 template <class T>
 class Modes : public testing::Test {
  protected:
-  static constexpr ProblemShape kShape{1, 2, 2, 70, 90, 7, 5};
+  static constexpr ProblemShape kShape{1, 2, 2, 260, 240, 7, 5};
 
   Modes() {
     const T lift = std::numeric_limits<T>::max() / 64;
     for (std::int64_t d = 0; d < 7; ++d) {
-      for (std::int64_t i = 0; i < 70; i += 2) in_.q.at(0, 1, i, d) *= lift / 8;
-      for (std::int64_t j = 0; j < 90; ++j) in_.k.at(0, 0, j, d) /= j % 2 == 0 ? lift : lift * 8;
+      for (std::int64_t i = 0; i < kShape.sq; i += 2) in_.q.at(0, 1, i, d) *= lift / 8;
+      for (std::int64_t j = 0; j < kShape.skv; ++j)
+        in_.k.at(0, 0, j, d) /= j % 2 == 0 ? lift : lift * 8;
       if (d < 5) in_.v.at(0, 0, 3 * d, d) = std::numeric_limits<T>::denorm_min() * 100;
     }
   }
 
-  Result<T> run(int threads) const {
+  Result<T> run(const Context& context) const {
     Result<T> r{TestTensor<T>(kShape.out()), TestTensor<T>(kShape.lse()),
                 TestTensor<T>(kShape.weights())};
-    status_ = forward(threads == 1 ? one_ : two_, in_.q.view(), in_.k.view(), in_.v.view(),
+    status_ = forward(context, in_.q.view(), in_.k.view(), in_.v.view(),
                       {r.out.tensor(), r.lse.tensor(), r.weights.tensor()});
     return r;
   }
@@ -56,12 +58,12 @@ using Types = testing::Types<float, double>;
 TYPED_TEST_SUITE(Modes, Types);
 
 TYPED_TEST(Modes, OfRoundingChangeNothing) {
-  for (const int threads : {1, 2}) {
-    const auto expected = this->run(threads);
+  for (const Context* context : {&this->one_, &this->two_}) {
+    const auto expected = this->run(*context);
     ASSERT_TRUE(this->status_.ok()) << this->status_.message();
     for (const int mode : {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}) {
       std::fesetround(mode);
-      const auto result = this->run(threads);
+      const auto result = this->run(*context);
       const int after = std::fegetround();
       std::fesetround(FE_TONEAREST);
       EXPECT_EQ(after, mode);
@@ -97,22 +99,45 @@ const unsigned kModes[] = {
 };
 
 TYPED_TEST(Modes, OfDenormalsAndTrapsChangeNothing) {
-  for (const int threads : {1, 2}) {
-    const auto expected = this->run(threads);
+  for (const Context* context : {&this->one_, &this->two_}) {
+    const auto expected = this->run(*context);
     ASSERT_TRUE(this->status_.ok()) << this->status_.message();
     for (const unsigned mode : kModes) {
       const unsigned after = under(mode, [&] {
-        EXPECT_TRUE(this->run(threads).same_bits(expected)) << std::hex << "MXCSR " << mode;
+        EXPECT_TRUE(this->run(*context).same_bits(expected)) << std::hex << "MXCSR " << mode;
       });
       EXPECT_EQ(after & ~kFlags, mode) << "control bits";
     }
   }
 }
 
+/// An executor whose threads live under a mode of their own.
+struct OddThreads {
+  unsigned mode = kDefault;
+  unsigned after = 0;
+
+  static void run(void* user, int workers, Executor::Task task, void* state) {
+    auto& self = *static_cast<OddThreads*>(user);
+    self.after = under(self.mode, [&] {
+      for (int worker = 0; worker < workers; ++worker) task(state, worker);
+    });
+  }
+};
+
+TYPED_TEST(Modes, OfTheCallersOwnThreadsChangeNothing) {
+  const auto expected = this->run(this->one_);
+  for (const unsigned mode : kModes) {
+    OddThreads threads{.mode = mode};
+    EXPECT_TRUE(this->run(Context(Executor{OddThreads::run, &threads, 2})).same_bits(expected))
+        << std::hex << "MXCSR " << mode;
+    EXPECT_EQ(threads.after, mode);
+  }
+}
+
 TYPED_TEST(Modes, AndExceptionFlagsAreAsTheyWere) {
   for (const unsigned mode : kModes) {
-    EXPECT_EQ(under(mode, [&] { (void)this->run(1); }), mode);
-    EXPECT_EQ(under(mode | _MM_EXCEPT_UNDERFLOW, [&] { (void)this->run(1); }),
+    EXPECT_EQ(under(mode, [&] { (void)this->run(this->one_); }), mode);
+    EXPECT_EQ(under(mode | _MM_EXCEPT_UNDERFLOW, [&] { (void)this->run(this->one_); }),
               mode | _MM_EXCEPT_UNDERFLOW);
   }
 }

@@ -47,7 +47,7 @@ TEST(Peak, IsAPlausibleSpeed) {
   ASSERT_TRUE(measure_peak(DType::f64, 3, f64).ok());
   for (const double flops : {f32, f64}) {
     EXPECT_GT(flops, 1e7);     // an emulator under load
-    EXPECT_LT(flops, 4096e9);  // 8 GHz, four times what a core of two 512-bit units can do
+    EXPECT_LT(flops, 1024e9);  // two 512-bit units at 16 GHz
   }
 }
 

@@ -9,12 +9,13 @@
 
 namespace regard::test {
 
+/// Uniform from the first case on: the sizes of interest are not only the small ones.
 inline rc::Gen<std::int64_t> any_size(std::int64_t least, std::int64_t most) {
-  return rc::gen::inRange<std::int64_t>(least, most + 1);
+  return rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::int64_t>(least, most + 1));
 }
 
 inline const dispatch::Isa& any_isa() {
-  return dispatch::isas()[*rc::gen::inRange<std::size_t>(0, dispatch::isas().size())];
+  return dispatch::isas()[std::size_t(*any_size(0, std::int64_t(dispatch::isas().size()) - 1))];
 }
 
 inline Request any_request(std::int64_t longest) {

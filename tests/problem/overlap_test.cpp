@@ -53,8 +53,8 @@ bool overlaps_itself_by_force(const ConstTensor& tensor) {
 ConstTensor any_view() {
   const auto dtype = *rc::gen::element(DType::f32, DType::f64, DType::f16);
   const auto size = rc::gen::weightedElement<std::int64_t>({{1, 0}, {4, 1}, {8, 2}, {8, 3}});
-  const auto stride = rc::gen::inRange<std::int64_t>(-12, 13);
-  const auto start = *rc::gen::inRange<std::int64_t>(0, 24);
+  const auto stride = rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::int64_t>(-12, 13));
+  const auto start = *rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::int64_t>(0, 24));
   return at(kArenaBytes / 2 + start * base::element_bytes(dtype), dtype,
             *rc::gen::container<Shape>(size), *rc::gen::container<Strides>(stride));
 }

@@ -53,28 +53,32 @@ struct Alignment {
   }
 };
 
+/// Uniform in [begin, end), whatever the size that RapidCheck has reached.
+rc::Gen<std::int64_t> any_number(std::int64_t begin, std::int64_t end) {
+  return rc::gen::resize(rc::kNominalSize, rc::gen::inRange(begin, end));
+}
+
 rc::Gen<Causal> any_causal() {
   return rc::gen::element(Causal::none, Causal::top_left, Causal::bottom_right);
 }
 
 /// Small numbers, numbers about the longest axis, and numbers about both ends of 64 bits.
 rc::Gen<std::int64_t> any_offset() {
-  return rc::gen::mapcat(
-      rc::gen::element<std::int64_t>(0, kLongest, -kLongest, std::int64_t{1} << 32, INT64_MAX,
-                                     INT64_MIN),
-      [](std::int64_t centre) {
-        return rc::gen::map(rc::gen::inRange<std::int64_t>(-12, 13), [centre](std::int64_t shift) {
-          std::int64_t sum = 0;
-          return __builtin_add_overflow(centre, shift, &sum) ? centre : sum;
-        });
-      });
+  return rc::gen::mapcat(rc::gen::element<std::int64_t>(
+                             0, kLongest, -kLongest, std::int64_t{1} << 32, INT64_MAX, INT64_MIN),
+                         [](std::int64_t centre) {
+                           return rc::gen::map(any_number(-12, 13), [centre](std::int64_t shift) {
+                             std::int64_t sum = 0;
+                             return __builtin_add_overflow(centre, shift, &sum) ? centre : sum;
+                           });
+                         });
 }
 
 Alignment any_alignment(std::int64_t shortest, std::int64_t longest) {
-  const auto size = rc::gen::inRange<std::int64_t>(shortest, longest + 1);
+  const auto size = any_number(shortest, longest + 1);
   Alignment a;
   a.causal = *any_causal();
-  a.batch = *rc::gen::inRange<std::int64_t>(1, 4);
+  a.batch = *any_number(1, 4);
   a.sq = *size;
   a.skv = *size;
   const auto offsets = *rc::gen::element<std::size_t>(0, 1, std::size_t(a.batch));
