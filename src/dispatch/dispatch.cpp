@@ -23,10 +23,11 @@ namespace {
 }
 
 #if defined(__x86_64__)
-// __builtin_cpu_supports also asks whether the system saves the wide registers.
+// __builtin_cpu_supports also asks whether the system saves the wide registers. Every CPU with AVX2
+// has F16C, whose name not all compilers know here.
 [[maybe_unused]] bool has_avx2() noexcept {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-         __builtin_cpu_supports("f16c") && __builtin_cpu_supports("bmi2");
+         __builtin_cpu_supports("bmi2");
 }
 [[maybe_unused]] bool has_avx512() noexcept {
   return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
