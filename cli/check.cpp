@@ -1,0 +1,138 @@
+// regard check: judges a result in files against the oracle, whoever computed it.
+#include "regard/check.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <memory>
+
+#include "arrays.h"
+#include "command.h"
+#include "flags.h"
+#include "interrupt.h"
+#include "options.h"
+
+namespace regard::cli {
+namespace {
+
+constexpr char kUsage[] =
+    "check Q.npy K.npy V.npy --out THEIRS.npy [FLAGS]\n       regard check QKV.npz ...";
+constexpr char kMore[] =
+    "Every row is computed again in f64 with compensated sums, and each element may differ by\n"
+    "  epsilon (c0 + c1 A) sum_j p_j |v_j| + the smallest normal number,\n"
+    "where A is the row's largest sum_d |scale q_d k_d|: what any careful kernel of that type\n"
+    "stays below. Above 1 unit of this bound a row fails, and the exit code is 1.\n"
+    "\n"
+    "Examples:\n"
+    "  regard check q.npy k.npy v.npy --out theirs.npy --lse theirs_lse.npy\n"
+    "  regard check qkv.npz --causal bottom_right --out theirs.npz --rows 1000 --seed 1\n";
+
+struct CheckFlags {
+  InputFlags input;
+  AttentionFlags attention;
+  std::string out, lse;
+  std::optional<std::int64_t> rows, seed, worst;
+};
+
+/// A line on a terminal that is drawn over again; nothing in a pipe.
+class ProgressBar {
+ public:
+  void show(std::int64_t done, std::int64_t total) {
+    const auto now = std::chrono::steady_clock::now();
+    if (!terminal_ || total == 0 || now - drawn_ < std::chrono::milliseconds(50)) return;
+    drawn_ = now;
+    constexpr std::int64_t kWidth = 40;
+    const auto filled = std::size_t(kWidth * done / total);
+    fmt::print(stderr, "\r[{:.<{}}] {} of {} rows", std::string(filled, '#'), kWidth, done, total);
+    std::fflush(stderr);
+    shown_ = true;
+  }
+  ~ProgressBar() {
+    if (shown_) std::fputs("\r\033[K", stderr);
+  }
+  ProgressBar() = default;
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+
+ private:
+  bool terminal_ = ::isatty(STDERR_FILENO) == 1;
+  bool shown_ = false;
+  std::chrono::steady_clock::time_point drawn_;
+};
+
+CheckReport judge(const Inputs& in, const Options& options, const ConstTensor& out,
+                  const ConstTensor& lse, const CheckFlags& flags) {
+  CheckSettings settings;
+  settings.rows = flags.rows.value_or(0);
+  settings.seed = std::uint64_t(flags.seed.value_or(0));
+  settings.worst_rows = flags.worst.value_or(5);
+  CheckReport report;
+  const Cancellable cancellable;
+  ProgressBar bar;  // goes first, so that its line is clean when the program ends
+  settings.progress = [&](std::int64_t done, std::int64_t total) {
+    bar.show(done, total);
+    return !stop_requested();
+  };
+  require(check(in.q, in.k, in.v, options, out, lse, settings, report));
+  return report;
+}
+
+void print_verdict(const CheckReport& report, std::int64_t rows_in_all, DType dtype) {
+  fmt::print("{}  {} of {} rows checked, {} outside the bound\n", report.passed ? "PASS" : "FAIL",
+             report.rows_checked, rows_in_all, report.rows_failed);
+  fmt::print("      worst error {:.3g} of its bound; rms error {:.3g}\n", report.worst_units,
+             report.rms_error);
+  if (report.worst.empty()) return;
+  const int digits = dtype == DType::f64 ? 17 : 9;
+  const int width = digits + 7;
+  fmt::print("\nworst rows\n  {:>4} {:>4} {:>8} {:>5} {:>{}} {:>{}} {:>10} {:>10} {:>10}\n", "b",
+             "h", "i", "d", "expected", width, "actual", width, "error", "bound", "units");
+  for (const RowVerdict& row : report.worst) {
+    fmt::print("  {:>4} {:>4} {:>8} {:>5} {:>{}.{}g} {:>{}.{}g} {:>10.3g} {:>10.3g} {:>10.3g}\n",
+               row.b, row.h, row.i, row.d < 0 ? "lse" : std::to_string(row.d), row.expected, width,
+               digits, row.actual, width, digits, row.error, row.bound, row.units);
+  }
+}
+
+int run(const CheckFlags& flags) {
+  if (flags.out.empty()) throw Error("--out: missing; it names the result to judge");
+  const Options options = flags.attention.options();
+  const Inputs inputs = load_inputs(flags.input);
+  const io::Array out_array = load_array(flags.out, "out");
+  const ConstTensor out = view_of(out_array, "out", tensor_axes(inputs.rank, inputs.layout));
+  io::Array lse_array;
+  ConstTensor lse;
+  if (!flags.lse.empty()) {
+    lse_array = load_array(flags.lse, "lse");
+    // (B, H, S, 1) is as good as (B, H, S).
+    const bool has_last_axis = lse_array.shape.size() == inputs.rank && lse_array.shape.back() == 1;
+    lse = view_of(lse_array, "lse",
+                  has_last_axis ? weights_axes(inputs.rank) : lse_axes(inputs.rank));
+  }
+  const CheckReport report = judge(inputs, options, out, lse, flags);
+  print_verdict(report, out.shape[0] * out.shape[1] * out.shape[2], out.dtype);
+  return report.passed ? kFine : kCheckFailed;
+}
+
+}  // namespace
+
+Command add_check(CLI::App& program) {
+  const auto flags = std::make_shared<CheckFlags>();
+  CLI::App* app = program.add_subcommand("check", "judges anyone's result against the oracle");
+  add_input_flags(*app, flags->input);
+  app->option_defaults()->group("What is judged");
+  add_text(*app, {"--out", "FILE", "the result, of the rank and layout of q"}, flags->out);
+  add_text(*app, {"--lse", "FILE", "its log-sum-exp (B,H,S), judged too"}, flags->lse);
+  add_integer(*app, {"--rows", "N", "a sample of N rows over all heads; default all of them"},
+              flags->rows);
+  add_integer(*app, {"--seed", "N", "which sample; default 0"}, flags->seed);
+  add_integer(*app, {"--worst", "N", "how many of the worst rows to show; default 5"},
+              flags->worst);
+  app->option_defaults()->group("Flags");
+  add_meaning_flags(*app, flags->attention);
+  return {app, kUsage, kMore, [flags] { return run(*flags); }};
+}
+
+}  // namespace regard::cli

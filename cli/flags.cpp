@@ -1,0 +1,96 @@
+#include "flags.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+
+#include "command.h"
+#include "suggest.h"
+
+namespace regard::cli {
+namespace {
+
+/// The long name without its commas: "--out" of "-o,--out".
+std::string long_name(const Flag& flag) {
+  return flag.names.substr(flag.names.rfind(',') + 1);
+}
+
+template <class T>
+bool parse_whole(std::string_view text, T& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+std::int64_t parse_integer(const std::string& flag, std::string_view text) {
+  std::int64_t value = 0;
+  if (!parse_whole(text, value)) {
+    throw Error(fmt::format("{}: '{}' is not a whole number", flag, text));
+  }
+  return value;
+}
+
+}  // namespace
+
+void add_value(CLI::App& app, const Flag& flag, const Take& take) {
+  app.add_option_function<std::string>(flag.names, take, flag.help)
+      ->type_name(flag.value)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+}
+
+void add_switch(CLI::App& app, const std::string& names, const std::string& help, bool& on) {
+  app.add_flag(names, on, help);
+}
+
+void add_text(CLI::App& app, const Flag& flag, std::string& text) {
+  add_value(app, flag, [&text, name = long_name(flag)](const std::string& given) {
+    if (given.empty()) throw Error(name + ": its value is empty");
+    text = given;
+  });
+}
+
+void add_number(CLI::App& app, const Flag& flag, std::optional<double>& number) {
+  add_value(app, flag, [&number, name = long_name(flag)](const std::string& text) {
+    double value = 0;
+    if (!parse_whole(text, value)) {
+      throw Error(fmt::format("{}: '{}' is not a number", name, text));
+    }
+    number = value;
+  });
+}
+
+void add_integer(CLI::App& app, const Flag& flag, std::optional<std::int64_t>& number) {
+  add_value(app, flag, [&number, name = long_name(flag)](const std::string& text) {
+    number = parse_integer(name, text);
+  });
+}
+
+void add_integers(CLI::App& app, const Flag& flag, std::vector<std::int64_t>& numbers) {
+  add_value(app, flag, [&numbers, name = long_name(flag)](const std::string& text) {
+    numbers = parse_integers(name, text, ',');
+  });
+}
+
+std::size_t parse_choice(const std::string& flag, const std::string& text,
+                         const std::vector<std::string>& names) {
+  const auto found = std::find(names.begin(), names.end(), text);
+  if (found != names.end()) return std::size_t(found - names.begin());
+  throw Error(fmt::format("{}: '{}' is not one of {}{}", flag, text, fmt::join(names, ", "),
+                          did_you_mean(text, names)));
+}
+
+std::vector<std::int64_t> parse_integers(const std::string& flag, const std::string& text,
+                                         char separator) {
+  std::vector<std::int64_t> numbers;
+  std::size_t begin = 0;
+  for (std::size_t end = 0; end != std::string::npos; begin = end + 1) {
+    end = text.find(separator, begin);
+    const std::size_t length = end == std::string::npos ? end : end - begin;
+    numbers.push_back(parse_integer(flag, std::string_view(text).substr(begin, length)));
+  }
+  return numbers;
+}
+
+}  // namespace regard::cli

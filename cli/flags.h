@@ -1,0 +1,60 @@
+// Adds one flag to a subcommand and reads its text. A text that means nothing is an Error whose
+// sentence names the flag, the text and what would do.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app.h"
+
+namespace regard::cli {
+
+/// How a flag presents itself: "-o,--out", what its value is called, what it does.
+struct Flag {
+  std::string names;
+  std::string value;
+  std::string help;
+};
+
+/// What becomes of the text behind a flag.
+using Take = std::function<void(const std::string& text)>;
+
+/// A flag with a value; the last of several counts.
+void add_value(CLI::App& app, const Flag& flag, const Take& take);
+void add_switch(CLI::App& app, const std::string& names, const std::string& help, bool& on);
+void add_text(CLI::App& app, const Flag& flag, std::string& text);
+void add_number(CLI::App& app, const Flag& flag, std::optional<double>& number);
+void add_integer(CLI::App& app, const Flag& flag, std::optional<std::int64_t>& number);
+/// "0,5,7"
+void add_integers(CLI::App& app, const Flag& flag, std::vector<std::int64_t>& numbers);
+
+/// Which of `names` the text is.
+std::size_t parse_choice(const std::string& flag, const std::string& text,
+                         const std::vector<std::string>& names);
+/// Whole numbers with `separator` between them.
+std::vector<std::int64_t> parse_integers(const std::string& flag, const std::string& text,
+                                         char separator);
+
+template <class T>
+using Choices = std::vector<std::pair<std::string, T>>;
+
+/// A flag whose value is one of a few words; they are its value's name too.
+template <class T>
+void add_choice(CLI::App& app, const std::string& name, const std::string& help,
+                const Choices<T>& choices, T& chosen) {
+  std::vector<std::string> words;
+  std::string value;
+  for (const auto& choice : choices) {
+    words.push_back(choice.first);
+    value += (value.empty() ? "" : "|") + choice.first;
+  }
+  add_value(app, {name, value, help}, [=, &chosen](const std::string& text) {
+    chosen = choices[parse_choice(name, text, words)].second;
+  });
+}
+
+}  // namespace regard::cli

@@ -1,0 +1,59 @@
+// regard info: what the library found on this machine.
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "command.h"
+#include "regard/machine.h"
+#include "regard/version.h"
+#include "text.h"
+
+namespace regard::cli {
+namespace {
+
+constexpr char kUsage[] = "info";
+constexpr char kMore[] =
+    "REGARD_ISA=generic (or avx2, avx512) in the environment pins an instruction set;\n"
+    "OMP_NUM_THREADS sets how many threads are used.\n";
+
+std::string cache_text(const std::vector<std::int64_t>& bytes) {
+  std::vector<std::string> levels;
+  for (std::size_t level = 0; level < bytes.size(); ++level) {
+    if (bytes[level] > 0)
+      levels.push_back(fmt::format("L{} {}", level + 1, bytes_text(bytes[level])));
+  }
+  return levels.empty() ? "unknown" : fmt::format("{}", fmt::join(levels, ", "));
+}
+
+int run() {
+  MachineInfo info;
+  require(describe_machine(info));
+  std::vector<std::string> isas;
+  for (const IsaInfo& isa : info.isas) {
+    isas.push_back(isa.name + (isa.runs_here ? "" : " (not on this CPU)"));
+  }
+  const char* const threads = std::getenv("OMP_NUM_THREADS");
+  const bool obeyed = threads != nullptr && std::to_string(info.threads) == threads;
+  fmt::print("version   {}\n", kVersion);
+  fmt::print("cpu       {}\n", info.cpu);
+  fmt::print("isa       {}, {}\n", info.isa, info.isa_reason);
+  fmt::print("compiled  {}\n", fmt::join(isas, ", "));
+  fmt::print("threads   {}, {}; started by {}\n", info.threads,
+             obeyed ? "as OMP_NUM_THREADS says" : "the CPUs this process may use",
+             REGARD_STARTS_THREADS);
+  fmt::print("caches    {}\n", cache_text(info.cache_bytes));
+  return kFine;
+}
+
+}  // namespace
+
+Command add_info(CLI::App& program) {
+  CLI::App* app = program.add_subcommand("info", "this CPU, and what the library uses of it");
+  return {app, kUsage, kMore, run};
+}
+
+}  // namespace regard::cli
