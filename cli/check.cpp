@@ -21,9 +21,13 @@ constexpr char kUsage[] =
     "check Q.npy K.npy V.npy --out THEIRS.npy [FLAGS]\n       regard check QKV.npz ...";
 constexpr char kMore[] =
     "Every row is computed again in f64 with compensated sums, and each element may differ by\n"
-    "  epsilon (c0 + c1 A) sum_j p_j |v_j| + the smallest normal number,\n"
-    "where A is the row's largest sum_d |scale q_d k_d|: what any careful kernel of that type\n"
-    "stays below. Above 1 unit of this bound a row fails, and the exit code is 1.\n"
+    "  epsilon (c0 + c1 A + c2 S) sum_j p_j |v_j| + tiny (n + sum_j |v_j|),\n"
+    "where A is the row's largest sum_d |scale q_d k_d|, S its largest |score|, n the keys it "
+    "sees\n"
+    "and tiny the smallest normal number: room for the roundings of a kernel of that type that\n"
+    "sums its keys in blocks, derived in docs/numerics.md. Above 1 unit of this bound a row "
+    "fails,\n"
+    "and the exit code is 1.\n"
     "\n"
     "Examples:\n"
     "  regard check q.npy k.npy v.npy --out theirs.npy --lse theirs_lse.npy\n"

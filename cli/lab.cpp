@@ -26,11 +26,24 @@ constexpr char kMore[] =
     "  regard lab --no-scale\n"
     "  regard lab --blocked --block 3\n";
 
+// The teaching forms keep whole tables, of this many squared numbers at most.
+constexpr std::int64_t kLargest = 4096;
+
 struct LabFlags {
   bool blocked = false, no_scale = false;
   std::optional<std::int64_t> block, seed, tokens, d_model, d_head;
   std::string save;
 };
+
+void refuse_sizes(const LabFlags& flags) {
+  const std::pair<const char*, const std::optional<std::int64_t>&> sizes[] = {
+      {"--tokens", flags.tokens}, {"--d-model", flags.d_model}, {"--d-head", flags.d_head}};
+  for (const auto& [name, size] : sizes) {
+    if (size.value_or(1) < 1 || size.value_or(1) > kLargest) {
+      throw Error(fmt::format("{}: {} is not in [1, {}]", name, *size, kLargest));
+    }
+  }
+}
 
 void refuse_contradictions(const LabFlags& flags) {
   const std::pair<const char*, bool> causal[] = {{"--tokens", flags.tokens.has_value()},
@@ -53,6 +66,7 @@ void refuse_contradictions(const LabFlags& flags) {
 
 int run(const LabFlags& flags) {
   refuse_contradictions(flags);
+  refuse_sizes(flags);
   Report report;
   if (flags.blocked) {
     show_blocked_lab({flags.block, std::uint64_t(flags.seed.value_or(0))}, report);

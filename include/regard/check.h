@@ -10,15 +10,21 @@
 
 namespace regard {
 
-/// |error_d| <= epsilon (c0 + c1 A) sum_j p_j |v_jd| + floor (n + sum_j |v_jd|), with
-/// A = score_magnitude and n = visible of the row; for its LSE,
-/// |error| <= epsilon ((c0 + c1 A) / 2 + |lse|). docs/numerics.md derives the constants.
+/// |error_d| <= epsilon (c0 + c1 A + c2 S) sum_j p_j |v_jd| + floor (n + sum_j |v_jd|), with
+/// A = score_magnitude, S = largest_score and n = visible of the row; for its LSE,
+/// |error| <= epsilon ((c0 + c1 A + c2 S) / 2 + |lse|). docs/numerics.md derives the constants.
 struct ErrorBound {
   double epsilon = 0;  ///< unit roundoff of the arithmetic
   double c0 = 0;
   double c1 = 0;
+  double c2 = 0;
   double floor = 0;
 };
+
+/// epsilon (c0 + c1 A + c2 S) of a row.
+inline double relative_error(const ErrorBound& bound, const OracleRow& row) noexcept {
+  return bound.epsilon * (bound.c0 + bound.c1 * row.score_magnitude + bound.c2 * row.largest_score);
+}
 
 /// Bound of a result whose coarsest type (inputs or output) is `dtype`, for a row that sees
 /// `visible` keys of head size `head_dim`. All zeros for types that are not served.

@@ -22,6 +22,8 @@ struct OracleRow {
   std::int64_t visible = 0;     ///< keys the row sees
   /// max over visible j of |scale| sum_d |q_d k_jd|
   double score_magnitude = 0;
+  /// max over visible j of |scale q_i.k_j|
+  double largest_score = 0;
   std::vector<double> out_magnitude;  ///< Dv values: sum_j p_j |v_jd|
   std::vector<double> value_sum;      ///< Dv values: sum_j |v_jd|
 };

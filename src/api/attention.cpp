@@ -1,6 +1,6 @@
 #include "regard/attention.h"
 
-#include "api/guard.h"
+#include "base/guard.h"
 #include "base/status_text.h"
 #include "dispatch/dispatch.h"
 #include "plan/plan.h"
@@ -32,7 +32,7 @@ Status prepare(const Context& context, const ConstTensor& q, const ConstTensor& 
 
 Status forward(const Context& context, const ConstTensor& q, const ConstTensor& k,
                const ConstTensor& v, const Outputs& outputs, const Options& options) noexcept {
-  return api::guarded([&]() -> Status {
+  return base::guarded([&]() -> Status {
     Prepared prepared;
     Status status = prepare(context, q, k, v, outputs, options, prepared);
     if (!status.ok()) return status;
@@ -45,7 +45,7 @@ Status forward(const Context& context, const ConstTensor& q, const ConstTensor& 
 Status explain(const Context& context, const ConstTensor& q, const ConstTensor& k,
                const ConstTensor& v, const Outputs& outputs, const Options& options,
                Explanation& explanation) noexcept {
-  return api::guarded([&]() -> Status {
+  return base::guarded([&]() -> Status {
     Prepared prepared;
     Status status = prepare(context, q, k, v, outputs, options, prepared);
     if (!status.ok()) return status;

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <fstream>
 
-#include "api/guard.h"
+#include "base/guard.h"
 #include "base/status_text.h"
 #include "dispatch/dispatch.h"
 #include "regard/context.h"
@@ -33,7 +33,7 @@ double seconds(const contract::PeakLoop& loop, std::int64_t iterations) {
 }  // namespace
 
 Status describe_machine(MachineInfo& info) noexcept {
-  return api::guarded([&]() -> Status {
+  return base::guarded([&]() -> Status {
     const dispatch::Choice& choice = dispatch::chosen();
     if (!choice.status.ok()) return choice.status;
     MachineInfo result;
@@ -53,7 +53,7 @@ Status describe_machine(MachineInfo& info) noexcept {
 }
 
 Status measure_peak(DType dtype, int repeats, double& flops) noexcept {
-  return api::guarded([&]() -> Status {
+  return base::guarded([&]() -> Status {
     const dispatch::Choice& choice = dispatch::chosen();
     if (!choice.status.ok()) return choice.status;
     if (dtype != DType::f32 && dtype != DType::f64) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "base/guard.h"
 #include "base/status_text.h"
 
 namespace regard {
@@ -80,7 +81,7 @@ class Judge {
     if (Status status = oracle_.row(b, h, i, row_); !status.ok()) return status;
     worst = {.b = b, .h = h, .i = i, .units = -1};
     const ErrorBound bound = bound_for(out_);
-    const double relative = bound.epsilon * (bound.c0 + bound.c1 * row_.score_magnitude);
+    const double relative = relative_error(bound, row_);
     for (std::int64_t d = 0; d < std::int64_t(row_.out.size()); ++d) {
       const double error = compare(d, row_.out[d], element(out_, b, h, i, d),
                                    relative * row_.out_magnitude[d] +
@@ -106,8 +107,7 @@ class Judge {
 
   double lse_bound() const {
     const ErrorBound bound = bound_for(lse_);
-    const double weight = (bound.c0 + bound.c1 * row_.score_magnitude) / 2;
-    return bound.epsilon * (weight + std::fabs(row_.lse));
+    return relative_error(bound, row_) / 2 + bound.epsilon * std::fabs(row_.lse);
   }
 
   /// Error of one value; keeps it in `worst` where it is the largest so far in units of its bound.
@@ -198,6 +198,7 @@ Status judge_rows(const Shape& out_shape, std::int64_t keys, const CheckSettings
 Status check(const ConstTensor& q, const ConstTensor& k, const ConstTensor& v,
              const Options& options, const ConstTensor& out, const ConstTensor& lse,
              const CheckSettings& settings, CheckReport& report) noexcept try {
+  const base::DefaultFloatingPoint mode;
   Oracle oracle;
   if (Status status = oracle.prepare(q, k, v, options); !status.ok()) return status;
   const Shape& shape = oracle.out_shape();

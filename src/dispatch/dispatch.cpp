@@ -59,10 +59,11 @@ Choice choose() {
     return {base::invalid("REGARD_ISA: '" + std::string(wanted) + "' is not one of " + names()),
             nullptr, ""};
   }
-  const Isa* best = &kIsas[0];
+  const Isa* best = nullptr;
   for (const Isa& isa : kIsas) {
     if (isa.runs_here()) best = &isa;
   }
+  if (!best) return {base::unsupported("isa: this CPU runs none of " + names()), nullptr, ""};
   return {{}, best, "the best of " + names() + " that this CPU runs"};
 }
 

@@ -6,6 +6,7 @@
 #include <limits>
 #include <string>
 
+#include "base/guard.h"
 #include "base/status_text.h"
 #include "oracle/compensated.h"
 #include "problem/problem.h"
@@ -97,6 +98,7 @@ class RowWork {
     low_.assign(k_.shape[2], 0);
     row_.visible = 0;
     row_.score_magnitude = 0;
+    row_.largest_score = 0;
     for_each_visible([&](std::int64_t j) {
       load_row(k_, b_, kv_head_, j, k.data());
       const Score s = score(scale, q_.dtype, q, k);
@@ -104,6 +106,7 @@ class RowWork {
       low_[j] = s.value.lo;
       reference_ = std::isfinite(s.value.value()) ? std::max(reference_, s.value.hi) : kNaN;
       row_.score_magnitude = std::max(row_.score_magnitude, s.magnitude);
+      row_.largest_score = std::max(row_.largest_score, std::fabs(s.value.hi));
       ++row_.visible;
     });
   }
@@ -155,6 +158,7 @@ std::string triple(std::int64_t x, std::int64_t y, std::int64_t z) {
 
 Status Oracle::prepare(const ConstTensor& q, const ConstTensor& k, const ConstTensor& v,
                        const Options& options) noexcept try {
+  const base::DefaultFloatingPoint mode;
   problem::Problem checked;
   if (Status status = problem::make_problem(q, k, v, {}, options, checked); !status.ok()) {
     return status;
@@ -173,6 +177,7 @@ Status Oracle::prepare(const ConstTensor& q, const ConstTensor& k, const ConstTe
 
 Status Oracle::row(std::int64_t b, std::int64_t h, std::int64_t i, OracleRow& row) const noexcept
     try {
+  const base::DefaultFloatingPoint mode;
   const auto [batch, heads, rows, dv] = out_shape_;
   if (b < 0 || b >= batch || h < 0 || h >= heads || i < 0 || i >= rows) {
     return base::invalid("row: " + triple(b, h, i) +

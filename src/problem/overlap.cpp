@@ -65,7 +65,9 @@ std::vector<Extent> sorted_runs(const ConstTensor& tensor) {
 /// Sufficient for distinct elements: sorted by stride, each axis steps over all smaller ones.
 bool axes_nest(const ConstTensor& tensor) {
   std::array<std::size_t, 4> order = {0, 1, 2, 3};
-  const auto step = [&](std::size_t axis) { return std::abs(tensor.strides[axis]); };
+  const auto step = [&](std::size_t axis) {
+    return tensor.shape[axis] == 1 ? 0 : std::abs(tensor.strides[axis]);
+  };
   std::ranges::sort(order, {}, step);
   std::int64_t reach = 0;
   for (const std::size_t axis : order) {
@@ -83,6 +85,10 @@ bool overlaps_itself(const ConstTensor& tensor) {
   for (std::size_t axis = 0; axis < 4; ++axis) {
     if (tensor.shape[axis] > 1 && tensor.strides[axis] == 0) return true;
   }
+  const Extent places = hull(tensor);
+  const std::int64_t elements =
+      tensor.shape[0] * tensor.shape[1] * tensor.shape[2] * tensor.shape[3];
+  if ((places.end - places.begin) / base::element_bytes(tensor.dtype) < elements) return true;
   const auto runs = sorted_runs(tensor);
   return std::ranges::adjacent_find(
              runs, [](const Extent& a, const Extent& b) { return b.begin < a.end; }) != runs.end();

@@ -18,6 +18,8 @@ using std::to_string;
 
 // Row and key numbers fit 32 bits in the kernels.
 constexpr std::int64_t kLongestAxis = std::numeric_limits<std::int32_t>::max();
+// Counts of rows, items and bytes stay far inside 64 bits.
+constexpr std::int64_t kMostElements = std::int64_t{1} << 56;
 
 Status check_axes(const char* name, const ConstTensor& tensor) {
   for (std::size_t axis = 0; axis < 4; ++axis) {
@@ -27,13 +29,21 @@ Status check_axes(const char* name, const ConstTensor& tensor) {
                      to_string(size) + ", which is not in [0, " + to_string(kLongestAxis) + "]");
     }
   }
+  std::int64_t elements = 1;
+  for (const std::int64_t size : tensor.shape) {
+    if (__builtin_mul_overflow(elements, std::max<std::int64_t>(size, 1), &elements) ||
+        elements > kMostElements) {
+      return invalid(std::string(name) + ": shape " + text(tensor.shape) + " has more than " +
+                     to_string(kMostElements) + " elements");
+    }
+  }
+  constexpr std::int64_t farthest = std::numeric_limits<std::int64_t>::max() / 16;
   std::int64_t reach = 0;
   for (std::size_t axis = 0; axis < 4; ++axis) {
     std::int64_t step = 0;
     const std::int64_t last = std::max<std::int64_t>(tensor.shape[axis] - 1, 0);
-    if (__builtin_mul_overflow(last, tensor.strides[axis], &step) ||
-        __builtin_add_overflow(reach, std::abs(step), &reach) ||
-        reach > std::numeric_limits<std::int64_t>::max() / 16) {
+    const bool overflow = __builtin_mul_overflow(last, tensor.strides[axis], &step);
+    if (overflow || step < -farthest || step > farthest || (reach += std::abs(step)) > farthest) {
       return invalid(std::string(name) + ": stride " + to_string(tensor.strides[axis]) +
                      " of axis " + to_string(axis) + " times its size " +
                      to_string(tensor.shape[axis]) + " leaves the address space");
@@ -112,8 +122,8 @@ Status check_unserved(const Options& options) {
   };
   for (const std::int64_t side : {options.window.left, options.window.right}) {
     if (side < -1) return invalid("window: " + to_string(side) + " is below -1 (unlimited)");
-    if (side != -1) return unserved("window");
   }
+  if (options.window.left != -1 || options.window.right != -1) return unserved("window");
   if (!(options.softcap >= 0)) {
     return invalid("softcap: " + text(options.softcap) + " is not 0 (off) or above");
   }

@@ -34,33 +34,33 @@ class Modes : public testing::Test {
   Modes() {
     const T lift = std::numeric_limits<T>::max() / 64;
     for (std::int64_t d = 0; d < 7; ++d) {
-      for (std::int64_t i = 0; i < kShape.sq; i += 2) in_.q.at(0, 1, i, d) *= lift / 8;
+      for (std::int64_t i = 0; i < kShape.sq; i += 2) in.q.at(0, 1, i, d) *= lift / 8;
       for (std::int64_t j = 0; j < kShape.skv; ++j)
-        in_.k.at(0, 0, j, d) /= j % 2 == 0 ? lift : lift * 8;
-      if (d < 5) in_.v.at(0, 0, 3 * d, d) = std::numeric_limits<T>::denorm_min() * 100;
+        in.k.at(0, 0, j, d) /= j % 2 == 0 ? lift : lift * 8;
+      if (d < 5) in.v.at(0, 0, 3 * d, d) = std::numeric_limits<T>::denorm_min() * 100;
     }
   }
 
   Result<T> run(const Context& context) const {
     Result<T> r{TestTensor<T>(kShape.out()), TestTensor<T>(kShape.lse()),
                 TestTensor<T>(kShape.weights())};
-    status_ = forward(context, in_.q.view(), in_.k.view(), in_.v.view(),
-                      {r.out.tensor(), r.lse.tensor(), r.weights.tensor()});
+    status = forward(context, in.q.view(), in.k.view(), in.v.view(),
+                     {r.out.tensor(), r.lse.tensor(), r.weights.tensor()});
     return r;
   }
 
-  Inputs<T> in_ = random_inputs<T>(kShape, 5);
-  Context one_{1}, two_{2};
-  mutable Status status_;
+  Inputs<T> in = random_inputs<T>(kShape, 5);
+  Context one{1}, two{2};
+  mutable Status status;
 };
 
 using Types = testing::Types<float, double>;
 TYPED_TEST_SUITE(Modes, Types);
 
 TYPED_TEST(Modes, OfRoundingChangeNothing) {
-  for (const Context* context : {&this->one_, &this->two_}) {
+  for (const Context* context : {&this->one, &this->two}) {
     const auto expected = this->run(*context);
-    ASSERT_TRUE(this->status_.ok()) << this->status_.message();
+    ASSERT_TRUE(this->status.ok()) << this->status.message();
     for (const int mode : {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}) {
       std::fesetround(mode);
       const auto result = this->run(*context);
@@ -99,9 +99,9 @@ const unsigned kModes[] = {
 };
 
 TYPED_TEST(Modes, OfDenormalsAndTrapsChangeNothing) {
-  for (const Context* context : {&this->one_, &this->two_}) {
+  for (const Context* context : {&this->one, &this->two}) {
     const auto expected = this->run(*context);
-    ASSERT_TRUE(this->status_.ok()) << this->status_.message();
+    ASSERT_TRUE(this->status.ok()) << this->status.message();
     for (const unsigned mode : kModes) {
       const unsigned after = under(mode, [&] {
         EXPECT_TRUE(this->run(*context).same_bits(expected)) << std::hex << "MXCSR " << mode;
@@ -125,7 +125,7 @@ struct OddThreads {
 };
 
 TYPED_TEST(Modes, OfTheCallersOwnThreadsChangeNothing) {
-  const auto expected = this->run(this->one_);
+  const auto expected = this->run(this->one);
   for (const unsigned mode : kModes) {
     OddThreads threads{.mode = mode};
     EXPECT_TRUE(this->run(Context(Executor{OddThreads::run, &threads, 2})).same_bits(expected))
@@ -136,8 +136,8 @@ TYPED_TEST(Modes, OfTheCallersOwnThreadsChangeNothing) {
 
 TYPED_TEST(Modes, AndExceptionFlagsAreAsTheyWere) {
   for (const unsigned mode : kModes) {
-    EXPECT_EQ(under(mode, [&] { (void)this->run(this->one_); }), mode);
-    EXPECT_EQ(under(mode | _MM_EXCEPT_UNDERFLOW, [&] { (void)this->run(this->one_); }),
+    EXPECT_EQ(under(mode, [&] { (void)this->run(this->one); }), mode);
+    EXPECT_EQ(under(mode | _MM_EXCEPT_UNDERFLOW, [&] { (void)this->run(this->one); }),
               mode | _MM_EXCEPT_UNDERFLOW);
   }
 }

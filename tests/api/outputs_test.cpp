@@ -25,7 +25,7 @@ class OutputSets : public testing::Test {
     Shape weights = kShape.weights();
     if (!options.rows.empty()) weights[2] = std::int64_t(options.rows.size());
     Result r{TestTensor<T>(kShape.out()), TestTensor<T>(kShape.lse()), TestTensor<T>(weights)};
-    const Status status = forward(context_, in_.q.view(), in_.k.view(), in_.v.view(),
+    const Status status = forward(context, in.q.view(), in.k.view(), in.v.view(),
                                   {.out = wanted.out ? r.out.tensor() : Tensor{},
                                    .lse = wanted.lse ? r.lse.tensor() : Tensor{},
                                    .weights = wanted.weights ? r.weights.tensor() : Tensor{}},
@@ -34,8 +34,8 @@ class OutputSets : public testing::Test {
     return r;
   }
 
-  Context context_{1};
-  Inputs<T> in_ = random_inputs<T>(kShape, 11);
+  Context context{1};
+  Inputs<T> in = random_inputs<T>(kShape, 11);
 };
 
 using Types = testing::Types<float, double>;

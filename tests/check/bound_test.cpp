@@ -11,6 +11,7 @@ TEST(Bound, ConstantsFollowTheDerivation) {
   const ErrorBound f32 = error_bound(DType::f32, 64, 100);
   EXPECT_EQ(f32.epsilon, 0x1p-24);
   EXPECT_EQ(f32.c1, 2 * (8 + 4));
+  EXPECT_EQ(f32.c2, 64);
   EXPECT_DOUBLE_EQ(f32.c0, 6 + 2 + 100 + 64 + 200.0 / 192);
   EXPECT_EQ(f32.floor, 0x1p-126);
   const ErrorBound f64 = error_bound(DType::f64, 256, 4096);

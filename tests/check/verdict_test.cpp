@@ -16,8 +16,7 @@ double allowed(const Inputs<double>& in, std::int64_t h, std::int64_t i, std::in
   EXPECT_TRUE(oracle.prepare(in.q.view(), in.k.view(), in.v.view(), {}).ok());
   EXPECT_TRUE(oracle.row(0, h, i, row).ok());
   const ErrorBound bound = error_bound(DType::f64, kShape.d, row.visible);
-  return bound.epsilon * (bound.c0 + bound.c1 * row.score_magnitude) * row.out_magnitude[d] +
-         bound.floor;
+  return relative_error(bound, row) * row.out_magnitude[d] + bound.floor;
 }
 
 TEST(Verdict, ErrorsAreMeasuredInUnitsOfTheBound) {
@@ -54,8 +53,7 @@ TEST(Verdict, TheLseHasItsOwnBound) {
   ASSERT_TRUE(oracle.prepare(in.q.view(), in.k.view(), in.v.view(), {}).ok());
   ASSERT_TRUE(oracle.row(0, 0, 2, row).ok());
   const ErrorBound bound = error_bound(DType::f64, kShape.d, row.visible);
-  const double size =
-      bound.epsilon * ((bound.c0 + bound.c1 * row.score_magnitude) / 2 + std::fabs(row.lse));
+  const double size = relative_error(bound, row) / 2 + bound.epsilon * std::fabs(row.lse);
   for (const double units : {0.5, 2.0}) {
     auto lse = right.lse;
     lse.at(0, 0, 2, 0) -= units * size;

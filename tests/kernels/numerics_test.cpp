@@ -86,6 +86,26 @@ TYPED_TEST(Numerics, LargestValuesStayFinite) {
   }
 }
 
+// Equal terms round in one direction: q, k and v of one value each, as a user's first try often is.
+TYPED_TEST(Numerics, ConstantVectors) {
+  for (const std::int64_t d : {16, 64, 128, 256, 576}) {
+    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+      SCOPED_TRACE(testing::Message() << "D=" << d << " seed=" << seed);
+      const auto constants = uniform_tensor<TypeParam>({1, 1, 1, 3}, seed, 0.1, 2);
+      auto in = random_inputs<TypeParam>({1, 1, 1, 1, 1 + std::int64_t(seed) * 9, d, 1}, 9);
+      const auto fill = [](TestTensor<TypeParam>& tensor, TypeParam value) {
+        for_each_index(tensor.shape(), [&](auto b, auto h, auto s, auto c) {
+          tensor.at(b, h, s, c) = value;
+        });
+      };
+      fill(in.q, constants.at(0, 0, 0, 0));
+      fill(in.k, constants.at(0, 0, 0, 1));
+      fill(in.v, constants.at(0, 0, 0, 2));
+      EXPECT_TRUE(matches_oracle(in, {}, run_forward(in, {})));
+    }
+  }
+}
+
 TYPED_TEST(Numerics, DenormalAndTinyValues) {
   auto in = random_inputs<TypeParam>({1, 1, 1, 20, 300, 8, 8}, 6);
   const double tiny = sizeof(TypeParam) == 4 ? 0x1p-128 : 0x1p-1024;

@@ -46,8 +46,7 @@ void expect_oracle_weights(const Inputs<T>& in, const Options& options,
         const ErrorBound bound = error_bound(DTypeOf<T>::value, in.q.shape()[3], row.visible);
         for (std::int64_t j = 0; j < shape[3]; ++j) {
           const double expected = row.weights[std::size_t(j)];
-          const double allowed =
-              bound.epsilon * (bound.c0 + bound.c1 * row.score_magnitude) * expected + bound.floor;
+          const double allowed = relative_error(bound, row) * expected + bound.floor;
           EXPECT_NEAR(double(weights.at(b, h, r, j)), expected, allowed) << i << ' ' << j;
         }
       }

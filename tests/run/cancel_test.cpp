@@ -23,47 +23,47 @@ struct Hook {
 
 class Cancel : public testing::TestWithParam<int> {
  protected:
-  Context context_{GetParam()};
-  Job<float> job_{1};
-  Hook hook_;
+  Context context{GetParam()};
+  Job<float> job{1};
+  Hook hook;
 };
 
 TEST_P(Cancel, IsPolledForEveryItem) {
-  const auto expected = job_.run(context_);
-  job_.options.cancel = hook_.function();
-  EXPECT_TRUE(job_.run(context_).same_bits(expected));
-  EXPECT_GE(hook_.polls, job_.plan(context_).main_items);
+  const auto expected = job.run(context);
+  job.options.cancel = hook.function();
+  EXPECT_TRUE(job.run(context).same_bits(expected));
+  EXPECT_GE(hook.polls, job.plan(context).main_items);
 }
 
 TEST_P(Cancel, AtTheFirstPollComputesNothing) {
-  hook_.yes_from = 1;
-  job_.options.cancel = hook_.function();
-  const auto result = job_.run(context_);
+  hook.yes_from = 1;
+  job.options.cancel = hook.function();
+  const auto result = job.run(context);
   EXPECT_EQ(result.status.code(), StatusCode::cancelled);
   EXPECT_EQ(result.status.message().rfind("cancel: ", 0), 0U) << result.status.message();
   EXPECT_TRUE(result.untouched());
-  EXPECT_LE(hook_.polls, GetParam());
+  EXPECT_LE(hook.polls, GetParam());
 }
 
 TEST_P(Cancel, HalfwayStopsEveryWorker) {
-  const std::int64_t items = job_.plan(context_).main_items;
+  const std::int64_t items = job.plan(context).main_items;
   ASSERT_GE(items, 6);
-  hook_.yes_from = items / 2;
-  job_.options.cancel = hook_.function();
-  const auto result = job_.run(context_);
+  hook.yes_from = items / 2;
+  job.options.cancel = hook.function();
+  const auto result = job.run(context);
   EXPECT_EQ(result.status.code(), StatusCode::cancelled);
   EXPECT_GT(result.out.unwritten(), 0);
   EXPECT_LT(result.out.unwritten(), element_count(result.out.shape()));
   // Each worker asks at most once more.
-  EXPECT_LE(hook_.polls, hook_.yes_from + GetParam());
+  EXPECT_LE(hook.polls, hook.yes_from + GetParam());
 }
 
 TEST_P(Cancel, ReachesTheWeightsOfChosenRows) {
   const std::int64_t rows[] = {7, 0, 93};
-  job_.options.rows = rows;
-  hook_.yes_from = job_.plan(context_).main_items + 1;
-  job_.options.cancel = hook_.function();
-  const auto result = job_.run(context_);
+  job.options.rows = rows;
+  hook.yes_from = job.plan(context).main_items + 1;
+  job.options.cancel = hook.function();
+  const auto result = job.run(context);
   EXPECT_EQ(result.status.code(), StatusCode::cancelled);
   EXPECT_EQ(result.out.unwritten(), 0);
   EXPECT_EQ(result.weights.unwritten(), element_count(result.weights.shape()));
@@ -71,29 +71,29 @@ TEST_P(Cancel, ReachesTheWeightsOfChosenRows) {
 
 TEST_P(Cancel, AfterTheMainItemsLeavesTheWeightsAlone) {
   const std::int64_t rows[] = {7, 0, 93};
-  job_.options.rows = rows;
-  hook_.yes_from = 1;
-  job_.options.cancel = hook_.function();
-  EXPECT_TRUE(job_.run(context_).untouched());
-  EXPECT_LE(hook_.polls, GetParam());
+  job.options.rows = rows;
+  hook.yes_from = 1;
+  job.options.cancel = hook.function();
+  EXPECT_TRUE(job.run(context).untouched());
+  EXPECT_LE(hook.polls, GetParam());
 }
 
 TEST_P(Cancel, AHookThatThrowsStopsTheCall) {
-  job_.options.cancel = []() -> bool { throw std::runtime_error("no"); };
-  const auto result = job_.run(context_);
+  job.options.cancel = []() -> bool { throw std::runtime_error("no"); };
+  const auto result = job.run(context);
   EXPECT_EQ(result.status.code(), StatusCode::cancelled);
   EXPECT_TRUE(result.untouched());
-  job_.options.cancel = []() -> bool { throw 7; };
-  EXPECT_EQ(job_.run(context_).status.code(), StatusCode::cancelled);
+  job.options.cancel = []() -> bool { throw 7; };
+  EXPECT_EQ(job.run(context).status.code(), StatusCode::cancelled);
 }
 
 TEST_P(Cancel, LeavesTheContextFit) {
-  const auto expected = job_.run(context_);
-  hook_.yes_from = 5;
-  job_.options.cancel = hook_.function();
-  EXPECT_EQ(job_.run(context_).status.code(), StatusCode::cancelled);
-  job_.options.cancel = nullptr;
-  EXPECT_TRUE(job_.run(context_).same_bits(expected));
+  const auto expected = job.run(context);
+  hook.yes_from = 5;
+  job.options.cancel = hook.function();
+  EXPECT_EQ(job.run(context).status.code(), StatusCode::cancelled);
+  job.options.cancel = nullptr;
+  EXPECT_TRUE(job.run(context).same_bits(expected));
 }
 
 INSTANTIATE_TEST_SUITE_P(Threads, Cancel, testing::Values(1, 3));

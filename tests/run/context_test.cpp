@@ -40,7 +40,7 @@ TEST(Contexts, ThatWereMovedFromGiveAStatus) {
   const Job<float> job(3, kTiny);
   Context first(2);
   const Context second = std::move(first);
-  // NOLINTBEGIN(bugprone-use-after-move): this is what is tested.
+  // NOLINTBEGIN(bugprone-use-after-move,clang-analyzer-cplusplus.Move): this is what is tested.
   EXPECT_EQ(first.threads(), 0);
   const auto result = job.run(first);
   EXPECT_FALSE(result.status.ok());
@@ -49,7 +49,7 @@ TEST(Contexts, ThatWereMovedFromGiveAStatus) {
   Explanation explanation;
   EXPECT_FALSE(
       explain(first, job.in.q.view(), job.in.k.view(), job.in.v.view(), {}, {}, explanation).ok());
-  // NOLINTEND(bugprone-use-after-move)
+  // NOLINTEND(bugprone-use-after-move,clang-analyzer-cplusplus.Move)
   first = Context(1);
   EXPECT_TRUE(job.run(first).status.ok());
 }

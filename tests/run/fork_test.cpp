@@ -22,12 +22,12 @@ int compare(const Job<T>& job, const Context& context, const Result<T>& expected
 
 class Fork : public testing::Test {
  protected:
-  void SetUp() override { ASSERT_EQ(job_.plan(context_).threads, 2); }
-  int compare_here() const { return compare(job_, context_, expected_); }
+  void SetUp() override { ASSERT_EQ(job.plan(context).threads, 2); }
+  int compare_here() const { return compare(job, context, expected); }
 
-  Context context_{2};
-  Job<float> job_{1};
-  Result<float> expected_ = job_.run(Context(1));
+  Context context{2};
+  Job<float> job{1};
+  Result<float> expected = job.run(Context(1));
 };
 
 TEST_F(Fork, BeforeTheFirstCall) {
@@ -66,21 +66,21 @@ TEST_F(Fork, WithCallersOnSeveralThreadsOfTheChild) {
 TEST_F(Fork, LeavesContextsThatTheChildMayDestroy) {
   auto used = std::make_unique<Context>(2);
   auto unused = std::make_unique<Context>(2);
-  ASSERT_EQ(compare(job_, *used, expected_), kSameBits);
+  ASSERT_EQ(compare(job, *used, expected), kSameBits);
   const int code = in_child([&] {
     used.reset();
     unused.reset();
-    return compare(job_, Context(2), expected_);
+    return compare(job, Context(2), expected);
   });
   EXPECT_EQ(code, kSameBits);
-  EXPECT_EQ(compare(job_, *used, expected_), kSameBits);
+  EXPECT_EQ(compare(job, *used, expected), kSameBits);
 }
 
 TEST_F(Fork, LeavesContextsThatTheChildMayUseThenDestroy) {
   auto used = std::make_unique<Context>(2);
-  ASSERT_EQ(compare(job_, *used, expected_), kSameBits);
+  ASSERT_EQ(compare(job, *used, expected), kSameBits);
   const int code = in_child([&] {
-    const int result = compare(job_, *used, expected_);
+    const int result = compare(job, *used, expected);
     used.reset();
     return result;
   });
@@ -120,10 +120,10 @@ class CallInFlight {
 
 TEST_F(Fork, WhileAnotherThreadIsInsideACall) {
   if (kThreadSanitizer) GTEST_SKIP() << "threads after a fork with threads are not for TSan";
-  CallInFlight call(job_, context_);
+  CallInFlight call(job, context);
   const pid_t child = start_child([&] { return compare_here() + compare_here(); });
   EXPECT_EQ(wait_for(child), kSameBits);
-  EXPECT_TRUE(call.finish().same_bits(expected_));
+  EXPECT_TRUE(call.finish().same_bits(expected));
 }
 
 TEST_F(Fork, AtAnyMomentOfAnotherThreadsCalls) {

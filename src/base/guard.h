@@ -8,7 +8,7 @@
 
 #include "regard/status.h"
 
-namespace regard::api {
+namespace regard::base {
 
 class DefaultFloatingPoint {
  public:
@@ -37,4 +37,4 @@ Status guarded(const Call& call) noexcept {
   }
 }
 
-}  // namespace regard::api
+}  // namespace regard::base
