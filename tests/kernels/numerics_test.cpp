@@ -94,9 +94,8 @@ TYPED_TEST(Numerics, ConstantVectors) {
       const auto constants = uniform_tensor<TypeParam>({1, 1, 1, 3}, seed, 0.1, 2);
       auto in = random_inputs<TypeParam>({1, 1, 1, 1, 1 + std::int64_t(seed) * 9, d, 1}, 9);
       const auto fill = [](TestTensor<TypeParam>& tensor, TypeParam value) {
-        for_each_index(tensor.shape(), [&](auto b, auto h, auto s, auto c) {
-          tensor.at(b, h, s, c) = value;
-        });
+        for_each_index(tensor.shape(),
+                       [&](auto b, auto h, auto s, auto c) { tensor.at(b, h, s, c) = value; });
       };
       fill(in.q, constants.at(0, 0, 0, 0));
       fill(in.k, constants.at(0, 0, 0, 1));
