@@ -73,7 +73,13 @@ def tidy(build, source, deadline):
         return None
     command = ["clang-tidy-14", "--quiet", "-p", build, "--extra-arg=-Wno-unknown-warning-option",
                source]
+    without_analyzer = [*command, "--checks=-clang-analyzer-*"]
+    # Templates of CLI11 and GoogleTest cost the static analyzer five times what all else costs.
+    if not pathlib.Path(source).is_relative_to(ROOT / "src"):
+        command = without_analyzer
     result = subprocess.run(command, text=True, capture_output=True)
+    if result.returncode < 0:  # the analyzer of clang 14 crashes on some remainders of addresses
+        result = subprocess.run(without_analyzer, text=True, capture_output=True)
     return (result.stdout or result.stderr) if result.returncode else ""
 
 
