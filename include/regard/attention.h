@@ -47,6 +47,8 @@ struct Explanation {
   std::int64_t scratch_bytes = 0;   ///< taken from the context for the duration of the call
 };
 
+/// Fills `explanation`. Errors: what `forward` refuses before it looks at memory; `explanation` is
+/// then untouched.
 REGARD_API Status explain(const Context& context, const ConstTensor& q, const ConstTensor& k,
                           const ConstTensor& v, const Outputs& outputs, const Options& options,
                           Explanation& explanation) noexcept;

@@ -8,21 +8,23 @@
 
 namespace regard {
 
-/// A caller's own threads. `run(user, workers, task, state)` calls task(state, w) once for every
-/// w in [0, workers), in parallel or one after another, and returns when all have ended.
+/// A caller's own threads; a null `run` means that the workers of a call run one after another.
+/// `run(user, workers, task, state)` calls task(state, w) once for every w in [0, workers), in
+/// parallel or one after another, and returns when all have ended.
 struct Executor {
   using Task = void (*)(void* state, int worker);
   using Run = void (*)(void* user, int workers, Task task, void* state);
   Run run = nullptr;
   void* user = nullptr;
-  int threads = 0;
+  int threads = 0;  ///< how many workers may run at once; below 1 counts as 1
 };
 
 struct ContextState;
 
 class REGARD_API Context {
  public:
-  /// threads = 0: OMP_NUM_THREADS if set, else the CPUs this process may run on.
+  /// threads <= 0: OMP_NUM_THREADS if set, else the CPUs this process may run on; at most 1024 are
+  /// taken. They start at the first call that uses them.
   explicit Context(int threads = 0) noexcept;
   explicit Context(const Executor& executor) noexcept;
   ~Context();

@@ -40,7 +40,8 @@ constexpr Window last_n_keys(std::int64_t count) noexcept {
 }
 
 struct Options {
-  /// Factor on q.k; absent: 1/sqrt(D). Used as given, zero and negative included.
+  /// Factor on q.k; absent: 1/sqrt(D). Used as given, zero and negative included; its
+  /// magnitude at most half of the type's largest number.
   std::optional<double> scale;
   Causal causal = Causal::none;
   /// Replaces the offset of `causal`: empty, one number, or one a batch entry.

@@ -31,7 +31,8 @@ struct OracleRow {
 class REGARD_API Oracle {
  public:
   Oracle() noexcept = default;
-  /// Checks the call as `forward` does. Keeps the views, `q_offset` included, not copies.
+  /// Checks the call as `forward` does, with the same errors. Keeps the views, `q_offset` included,
+  /// not copies.
   Status prepare(const ConstTensor& q, const ConstTensor& k, const ConstTensor& v,
                  const Options& options) noexcept;
 

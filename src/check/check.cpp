@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <new>
 #include <random>
 #include <string>
 #include <utility>
 
 #include "base/guard.h"
 #include "base/status_text.h"
+#include "problem/problem.h"
 
 namespace regard {
 namespace {
@@ -25,23 +25,6 @@ double element(const ConstTensor& tensor, std::int64_t b, std::int64_t h, std::i
   const std::int64_t offset = b * stride[0] + h * stride[1] + i * stride[2] + d * stride[3];
   if (tensor.dtype == DType::f64) return static_cast<const double*>(tensor.data)[offset];
   return double(static_cast<const float*>(tensor.data)[offset]);
-}
-
-Status require_readable(const ConstTensor& tensor, const char* name, const Shape& wanted) {
-  if (tensor.shape != wanted) {
-    return base::invalid(std::string(name) + ": shape " + base::text(tensor.shape) +
-                         " differs from " + base::text(wanted));
-  }
-  if (tensor.dtype != DType::f32 && tensor.dtype != DType::f64) {
-    return base::unsupported(std::string(name) + ": dtype " + base::name(tensor.dtype) +
-                             " is not served by this version, which has f32 and f64");
-  }
-  const bool empty = std::find(wanted.begin(), wanted.end(), 0) != wanted.end();
-  if (tensor.data == nullptr && !empty) {
-    return base::invalid(std::string(name) + ": data is null but its shape is " +
-                         base::text(wanted));
-  }
-  return {};
 }
 
 /// Rows of (B, Hq, Sq) counted in this order. A sample takes one row from each of equal stretches,
@@ -156,10 +139,10 @@ void enter(const RowVerdict& verdict, std::int64_t worst_rows, CheckReport& repo
 
 Status require_sound(const Shape& out_shape, const ConstTensor& out, const ConstTensor& lse,
                      const CheckSettings& settings) {
-  if (Status status = require_readable(out, "out", out_shape); !status.ok()) return status;
+  if (Status status = problem::check_result("out", out, out_shape); !status.ok()) return status;
   if (lse.data != nullptr) {
     const Shape lse_shape{out_shape[0], out_shape[1], out_shape[2], 1};
-    if (Status status = require_readable(lse, "lse", lse_shape); !status.ok()) return status;
+    if (Status status = problem::check_result("lse", lse, lse_shape); !status.ok()) return status;
   }
   const std::pair<const char*, std::int64_t> counts[] = {{"rows", settings.rows},
                                                          {"worst_rows", settings.worst_rows}};
@@ -197,25 +180,21 @@ Status judge_rows(const Shape& out_shape, std::int64_t keys, const CheckSettings
 
 Status check(const ConstTensor& q, const ConstTensor& k, const ConstTensor& v,
              const Options& options, const ConstTensor& out, const ConstTensor& lse,
-             const CheckSettings& settings, CheckReport& report) noexcept try {
-  const base::DefaultFloatingPoint mode;
-  Oracle oracle;
-  if (Status status = oracle.prepare(q, k, v, options); !status.ok()) return status;
-  const Shape& shape = oracle.out_shape();
-  if (Status status = require_sound(shape, out, lse, settings); !status.ok()) return status;
+             const CheckSettings& settings, CheckReport& report) noexcept {
+  return base::guarded([&]() -> Status {
+    Oracle oracle;
+    if (Status status = oracle.prepare(q, k, v, options); !status.ok()) return status;
+    const Shape& shape = oracle.out_shape();
+    if (Status status = require_sound(shape, out, lse, settings); !status.ok()) return status;
 
-  report = {};
-  Judge judge(oracle, q.dtype, q.shape[3], out, lse);
-  if (Status status = judge_rows(shape, k.shape[2], settings, judge, report); !status.ok()) {
-    return status;
-  }
-  report.rms_error = judge.rms_error();
-  report.passed = report.rows_failed == 0;
-  return {};
-} catch (const std::bad_alloc&) {
-  return {StatusCode::out_of_memory, "memory ran out during the check"};
-} catch (...) {
-  return {StatusCode::internal, "the progress hook threw an exception"};
+    report = {};
+    Judge judge(oracle, q.dtype, q.shape[3], out, lse);
+    Status status = judge_rows(shape, k.shape[2], settings, judge, report);
+    if (!status.ok()) return status;
+    report.rms_error = judge.rms_error();
+    report.passed = report.rows_failed == 0;
+    return {};
+  });
 }
 
 }  // namespace regard

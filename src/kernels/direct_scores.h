@@ -23,6 +23,7 @@ struct DirectShape {
   using Vector = typename Simd<T>::Vector;
   using Group = RowGroup<T, kWidth>;
   static_assert(kBlockKeys % kKeys == 0);
+  static_assert(kKeys + kBlockKeys / kKeys <= 64);  // roundings of l in a block: check/bound.cpp
 };
 
 /// One visit of one row group to one block of keys.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <exception>
 #include <limits>
 #include <string>
 
@@ -157,36 +156,32 @@ std::string triple(std::int64_t x, std::int64_t y, std::int64_t z) {
 }  // namespace
 
 Status Oracle::prepare(const ConstTensor& q, const ConstTensor& k, const ConstTensor& v,
-                       const Options& options) noexcept try {
-  const base::DefaultFloatingPoint mode;
-  problem::Problem checked;
-  if (Status status = problem::make_problem(q, k, v, {}, options, checked); !status.ok()) {
-    return status;
-  }
-  if (Status status = problem::check_memory(checked); !status.ok()) return status;
-  options_ = options;
-  q_ = q;
-  k_ = k;
-  v_ = v;
-  scale_ = options.scale.value_or(1 / std::sqrt(double(q.shape[3])));
-  out_shape_ = {q.shape[0], q.shape[1], q.shape[2], v.shape[3]};
-  return {};
-} catch (const std::exception&) {
-  return {StatusCode::out_of_memory, "memory ran out while preparing the oracle"};
+                       const Options& options) noexcept {
+  return base::guarded([&]() -> Status {
+    problem::Problem checked;
+    Status status = problem::make_problem(q, k, v, {}, options, checked);
+    if (status.ok()) status = problem::check_memory(checked);
+    if (!status.ok()) return status;
+    options_ = options;
+    q_ = q;
+    k_ = k;
+    v_ = v;
+    scale_ = options.scale.value_or(1 / std::sqrt(double(q.shape[3])));
+    out_shape_ = {q.shape[0], q.shape[1], q.shape[2], v.shape[3]};
+    return {};
+  });
 }
 
-Status Oracle::row(std::int64_t b, std::int64_t h, std::int64_t i, OracleRow& row) const noexcept
-    try {
-  const base::DefaultFloatingPoint mode;
-  const auto [batch, heads, rows, dv] = out_shape_;
-  if (b < 0 || b >= batch || h < 0 || h >= heads || i < 0 || i >= rows) {
-    return base::invalid("row: " + triple(b, h, i) +
-                         " is not inside (B, Hq, Sq) = " + triple(batch, heads, rows));
-  }
-  RowWork(q_, k_, v_, options_, row).compute(scale_, b, h, i);
-  return {};
-} catch (const std::exception&) {
-  return {StatusCode::out_of_memory, "memory ran out in a row of the oracle"};
+Status Oracle::row(std::int64_t b, std::int64_t h, std::int64_t i, OracleRow& row) const noexcept {
+  return base::guarded([&]() -> Status {
+    const auto [batch, heads, rows, dv] = out_shape_;
+    if (b < 0 || b >= batch || h < 0 || h >= heads || i < 0 || i >= rows) {
+      return base::invalid("row: " + triple(b, h, i) +
+                           " is not inside (B, Hq, Sq) = " + triple(batch, heads, rows));
+    }
+    RowWork(q_, k_, v_, options_, row).compute(scale_, b, h, i);
+    return {};
+  });
 }
 
 }  // namespace regard

@@ -2,13 +2,15 @@
 
 #include <algorithm>
 
+#include "base/aligned_buffer.h"
+
 namespace regard::plan {
 namespace {
 
 using contract::DirectKernel;
 using problem::Problem;
 
-constexpr std::int64_t kAlignment = 64;
+constexpr auto kAlignment = std::int64_t{base::AlignedBuffer::kAlignment};
 // Row groups of one item share a pass over K and V; together they fill about this much of L2.
 constexpr std::int64_t kItemBytes = 512 * 1024;
 // Items for each worker, so that the last ones even out.

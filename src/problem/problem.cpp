@@ -52,6 +52,17 @@ Status check_axes(const char* name, const ConstTensor& tensor) {
   return {};
 }
 
+Status check_served(const char* name, DType dtype) {
+  if (dtype == DType::f32 || dtype == DType::f64) return {};
+  return unsupported(std::string(name) + ": dtype " + base::name(dtype) +
+                     " is not served by this version, which has f32 and f64");
+}
+
+Status check_shape(const char* name, const Shape& shape, const Shape& wanted) {
+  if (shape == wanted) return {};
+  return invalid(std::string(name) + ": shape " + text(shape) + " differs from " + text(wanted));
+}
+
 Status check_input_shapes(const ConstTensor& q, const ConstTensor& k, const ConstTensor& v) {
   const std::pair<const char*, const ConstTensor*> inputs[] = {{"q", &q}, {"k", &k}, {"v", &v}};
   for (const auto& [name, tensor] : inputs) {
@@ -85,19 +96,12 @@ Status check_input_shapes(const ConstTensor& q, const ConstTensor& k, const Cons
   if (kv_heads == 0 ? heads != 0 : heads % kv_heads != 0) {
     return invalid("k: " + to_string(kv_heads) + " heads do not divide q's " + to_string(heads));
   }
-  if (q.dtype != DType::f32 && q.dtype != DType::f64) {
-    return unsupported(std::string("q: dtype ") + base::name(q.dtype) +
-                       " is not served by this version, which has f32 and f64");
-  }
-  return {};
+  return check_served("q", q.dtype);
 }
 
 Status check_output(const char* name, const Tensor& tensor, const Shape& shape, DType dtype) {
   if (!tensor.data) return {};
-  if (tensor.shape != shape) {
-    return invalid(std::string(name) + ": shape " + text(tensor.shape) + " differs from " +
-                   text(shape));
-  }
+  if (Status status = check_shape(name, tensor.shape, shape); !status.ok()) return status;
   if (tensor.dtype != dtype) {
     return invalid(std::string(name) + ": dtype " + base::name(tensor.dtype) +
                    " differs from q's " + base::name(dtype));
@@ -237,6 +241,14 @@ Status check_memory(const Problem& p) {
     }
   }
   return {};
+}
+
+Status check_result(const char* name, const ConstTensor& tensor, const Shape& shape) {
+  Status status = check_shape(name, tensor.shape, shape);
+  if (status.ok()) status = check_served(name, tensor.dtype);
+  if (status.ok()) status = check_axes(name, tensor);
+  if (status.ok()) status = check_pointer(name, tensor);
+  return status;
 }
 
 KeyRange visible_keys(const Problem& p, std::int64_t b, std::int64_t i) noexcept {

@@ -40,6 +40,9 @@ Status make_problem(const ConstTensor& q, const ConstTensor& k, const ConstTenso
 /// Checks what only a call that reads and writes needs: pointers, alignment, overlap.
 Status check_memory(const Problem& problem);
 
+/// Checks a tensor that holds a result: shape, a served type, strides, pointer and alignment.
+Status check_result(const char* name, const ConstTensor& tensor, const Shape& shape);
+
 /// Keys that row i of batch entry b sees, within [0, Skv]; empty when lo >= hi.
 KeyRange visible_keys(const Problem& problem, std::int64_t b, std::int64_t i) noexcept;
 

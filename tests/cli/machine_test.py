@@ -19,8 +19,12 @@ class Machine(support.Case):
                              rf"(?m)^isa +{isa}, REGARD_ISA asks for it")
 
     def test_threads_of_the_environment(self):
-        self.assertRegex(self.regard("info", env={"OMP_NUM_THREADS": "3"}),
-                         r"(?m)^threads +3, as OMP_NUM_THREADS says")
+        for text, threads in [("3", 3), ("4,2", 4)]:
+            self.assertRegex(self.regard("info", env={"OMP_NUM_THREADS": text}),
+                             rf"(?m)^threads +{threads}, from OMP_NUM_THREADS;")
+        for text in ["", "0", "many"]:
+            self.assertRegex(self.regard("info", env={"OMP_NUM_THREADS": text}),
+                             r"(?m)^threads +\d+, from the CPUs this process may run on;")
 
 
 class Bench(support.Case):

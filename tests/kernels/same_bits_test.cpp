@@ -2,6 +2,8 @@
 // strides, or the number and contents of other rows.
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cstdint>
 #include <limits>
 #include <vector>
 
@@ -23,17 +25,24 @@ void copy_row(const TestTensor<T>& from, std::int64_t b, std::int64_t h, std::in
   }
 }
 
+std::uint32_t bits(float value) {
+  return std::bit_cast<std::uint32_t>(value);
+}
+std::uint64_t bits(double value) {
+  return std::bit_cast<std::uint64_t>(value);
+}
+
 template <class T>
 ::testing::AssertionResult row_equal(const Result<T>& a, std::int64_t b, std::int64_t h,
                                      std::int64_t i, const Result<T>& x, std::int64_t xb,
                                      std::int64_t xh, std::int64_t xi) {
   for (std::int64_t d = 0; d < a.out.shape()[3]; ++d) {
-    if (a.out.at(b, h, i, d) != x.out.at(xb, xh, xi, d)) {
+    if (bits(a.out.at(b, h, i, d)) != bits(x.out.at(xb, xh, xi, d))) {
       return ::testing::AssertionFailure()
              << "d=" << d << ": " << a.out.at(b, h, i, d) << " and " << x.out.at(xb, xh, xi, d);
     }
   }
-  if (a.lse.at(b, h, i, 0) != x.lse.at(xb, xh, xi, 0)) {
+  if (bits(a.lse.at(b, h, i, 0)) != bits(x.lse.at(xb, xh, xi, 0))) {
     return ::testing::AssertionFailure()
            << "lse " << a.lse.at(b, h, i, 0) << " and " << x.lse.at(xb, xh, xi, 0);
   }

@@ -30,7 +30,7 @@ TestTensor<T> run_weights(const Inputs<T>& in, const Options& options, Outputs o
   return weights;
 }
 
-/// Each weight obeys the bound of out for a value of 1: epsilon (c0 + c1 A) p.
+/// Each weight obeys the bound of out for a value of 1: epsilon (c0 + c1 A + c2 S) p + floor.
 template <class T>
 void expect_oracle_weights(const Inputs<T>& in, const Options& options,
                            const TestTensor<T>& weights) {

@@ -11,7 +11,7 @@
 namespace regard::test {
 
 /// Lengths around the edges of vectors (4, 8, 16), key tiles (8), row tiles (up to 48) and key
-/// blocks (64, 128), with primes between.
+/// blocks (192), with primes between.
 inline constexpr std::int64_t kLengths[] = {0,  1,  2,  3,  4,   5,   7,   8,   9,   13,  15, 16,
                                             17, 23, 24, 25, 31,  32,  33,  47,  48,  49,  63, 64,
                                             65, 95, 96, 97, 127, 128, 129, 191, 192, 193, 257};
