@@ -8,7 +8,7 @@
 
 namespace regard {
 
-/// A caller's own threads; a null `run` means that the workers of a call run one after another.
+/// A caller's own threads; a null `run` leaves it to the library's own.
 /// `run(user, workers, task, state)` calls task(state, w) once for every w in [0, workers), in
 /// parallel or one after another, and returns when all have ended.
 struct Executor {
