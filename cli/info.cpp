@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -36,15 +35,12 @@ int run() {
   for (const IsaInfo& isa : info.isas) {
     isas.push_back(isa.name + (isa.runs_here ? "" : " (not on this CPU)"));
   }
-  const char* const threads = std::getenv("OMP_NUM_THREADS");
-  const bool obeyed = threads != nullptr && std::to_string(info.threads) == threads;
   fmt::print("version   {}\n", kVersion);
   fmt::print("cpu       {}\n", info.cpu);
   fmt::print("isa       {}, {}\n", info.isa, info.isa_reason);
   fmt::print("compiled  {}\n", fmt::join(isas, ", "));
-  fmt::print("threads   {}, {}; started by {}\n", info.threads,
-             obeyed ? "as OMP_NUM_THREADS says" : "the CPUs this process may use",
-             REGARD_STARTS_THREADS);
+  fmt::print("threads   {}, from {}; started by {}\n", info.threads, info.threads_reason,
+             info.threads_by);
   fmt::print("caches    {}\n", cache_text(info.cache_bytes));
   return kFine;
 }

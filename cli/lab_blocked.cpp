@@ -41,13 +41,6 @@ constexpr Size kSizes[] = {
     {1, 37, 61, 32, 40, 64, "to all at once"},
 };
 
-std::vector<double> values_of(const io::Array& array) {
-  std::int64_t count = 1;
-  for (const std::int64_t length : array.shape) count *= length;
-  const auto* const values = reinterpret_cast<const double*>(array.data);
-  return {values, values + count};
-}
-
 BlockedInput random_problem(const Size& size, std::mt19937_64& engine) {
   BlockedInput in{size.batch, size.sq, size.skv, size.d, size.dv, {}, {}, {}};
   in.q = normal_numbers<double>(in.batch * in.sq * in.d, engine);

@@ -24,26 +24,10 @@ struct State {
   CausalInput input, wide;
   Matrix x_edited;
   CausalResult result, edited;
-  Matrix q, k, v;
 };
 
 Matrix to_matrix(const io::Array& array) {
-  Matrix matrix{array.shape.at(0), array.shape.at(1), {}};
-  const auto* const values = reinterpret_cast<const double*>(array.data);
-  for (std::int64_t r = 0; r < matrix.rows; ++r) {
-    for (std::int64_t c = 0; c < matrix.cols; ++c) {
-      matrix.values.push_back(values[r * array.strides[0] + c * array.strides[1]]);
-    }
-  }
-  return matrix;
-}
-
-Matrix product(const Matrix& a, const Matrix& b) {
-  Matrix result{a.rows, b.cols, std::vector<double>(std::size_t(a.rows * b.cols))};
-  for (std::int64_t i = 0; i < a.rows; ++i)
-    for (std::int64_t n = 0; n < a.cols; ++n)
-      for (std::int64_t j = 0; j < b.cols; ++j) result.at(i, j) += a.at(i, n) * b.at(n, j);
-  return result;
+  return {array.shape.at(0), array.shape.at(1), values_of(array)};
 }
 
 bool is_shipped(const CausalLab& lab) {
@@ -70,9 +54,6 @@ void compute(bool scale, State& state) {
   const CausalInput& in = state.input;
   require(lab::causal_attention(in, scale, state.result));
   require(lab::causal_attention({state.x_edited, in.wq, in.wk, in.wv}, scale, state.edited));
-  state.q = product(in.x, in.wq);
-  state.k = product(in.x, in.wk);
-  state.v = product(in.x, in.wv);
 }
 
 /// A number as NumPy prints it in a table of three decimals: zeros at the end become spaces.
@@ -134,15 +115,16 @@ void claim_recorded(const std::vector<io::NamedArray>& arrays, const State& stat
 }
 
 void claim_engine(const State& state, bool scale, Report& report) {
-  const Shape shape = {1, 1, state.q.rows, state.q.cols};
-  const Problem problem{shape, shape, shape, state.q.values, state.k.values, state.v.values};
+  const CausalResult& r = state.result;
+  const Shape shape = {1, 1, r.q.rows, r.q.cols};
+  const Problem problem{shape, shape, shape, r.q.values, r.k.values, r.v.values};
   Options options;
   options.causal = Causal::top_left;
   if (!scale) options.scale = 1;
   const EngineResult f64 = run_engine(DType::f64, problem, options);
   const EngineResult f32 = run_engine(DType::f32, problem, options);
-  const std::vector<double>& out = state.result.out.values;
-  const double weights = largest_difference(f64.weights, state.result.weights.values);
+  const std::vector<double>& out = r.out.values;
+  const double weights = largest_difference(f64.weights, r.weights.values);
   report.claim(f64.check.passed && f32.check.passed, "the engine agrees (causal top_left)",
                fmt::format("f64 differs by {} in out, {} in weights; f32 errs by {:.2f} of its "
                            "bound",
@@ -161,9 +143,9 @@ void save(const State& s, const std::string& path) {
                                               named("wq", s.input.wq),
                                               named("wk", s.input.wk),
                                               named("wv", s.input.wv),
-                                              named("q", s.q),
-                                              named("k", s.k),
-                                              named("v", s.v),
+                                              named("q", s.result.q),
+                                              named("k", s.result.k),
+                                              named("v", s.result.v),
                                               named("out", s.result.out),
                                               named("weights", s.result.weights),
                                               named("x_edited", s.x_edited),

@@ -33,18 +33,11 @@ struct Layer {
   }
 };
 
-std::vector<double> widened(const io::Array& array) {
-  std::int64_t count = 1;
-  for (const std::int64_t length : array.shape) count *= length;
-  const auto* const values = reinterpret_cast<const float*>(array.data);
-  return {values, values + count};
-}
-
 Layer compute(const char* name, Shipped which) {
   const std::vector<io::NamedArray> arrays = shipped_arrays(which);
   const auto& q = array_named(arrays, "q");
   Layer layer{name, {q.shape.at(0), q.shape.at(1), q.shape.at(2), q.shape.at(3)}, {}, {}};
-  const auto values = [&](const char* array) { return widened(array_named(arrays, array)); };
+  const auto values = [&](const char* array) { return values_of(array_named(arrays, array)); };
   layer.recorded_weights = values("weights");
   layer.result = run_engine(
       DType::f32, {layer.shape, layer.shape, layer.shape, values("q"), values("k"), values("v")},

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app.h"
+#include "flags.h"
 #include "regard/options.h"
 
 namespace regard::cli {
@@ -25,6 +26,9 @@ struct AttentionFlags {
   /// Refers to the lists here, so the flags outlive what is made of them.
   Options options() const;
 };
+
+/// The loops by the words that --path takes and --explain prints.
+const Choices<Path>& path_names();
 
 /// Flags that say which weights are meant: scale, causal, masks, lengths.
 void add_meaning_flags(CLI::App& app, AttentionFlags& flags);

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 
 #include "arrays.h"
@@ -92,8 +93,8 @@ Explanation explain_call(const Context& context, const Inputs& in, const RunFlag
 }
 
 void print_explanation(const Explanation& e) {
-  const char* const paths[] = {"automatic", "direct", "tiles", "decode"};
-  fmt::print("path     {}, {}\n", paths[int(e.path)], e.path_reason);
+  const auto path = std::ranges::find(path_names(), e.path, &Choices<Path>::value_type::second);
+  fmt::print("path     {}, {}\n", path->first, e.path_reason);
   fmt::print("isa      {}, {}\n", e.isa, e.isa_reason);
   fmt::print("threads  {}\n", e.threads);
   fmt::print("tile     {} query rows x {} keys; accumulators every {} keys\n", e.rows_per_tile,

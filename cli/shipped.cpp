@@ -49,6 +49,18 @@ Embedded find(Shipped which) {
   return {"nothing", {}};
 }
 
+/// Appends, in C order, what lies behind `data` along `axis` and those after it.
+template <class T>
+void append(const T* data, const io::Array& array, std::size_t axis, std::vector<double>& values) {
+  if (axis == array.shape.size()) {
+    values.push_back(double(*data));
+    return;
+  }
+  for (std::int64_t n = 0; n < array.shape[axis]; ++n) {
+    append(data + n * array.strides[axis], array, axis + 1, values);
+  }
+}
+
 }  // namespace
 
 std::vector<io::NamedArray> shipped_arrays(Shipped which) {
@@ -72,6 +84,20 @@ const io::Array& array_named(const std::vector<io::NamedArray>& arrays, const st
     if (named.name == name) return named.array;
   }
   throw Error("the shipped data holds no array named '" + name + "'");
+}
+
+std::vector<double> values_of(const io::Array& array) {
+  std::vector<double> values;
+  switch (array.dtype) {
+    case DType::f32:
+      append(reinterpret_cast<const float*>(array.data), array, 0, values);
+      return values;
+    case DType::f64:
+      append(reinterpret_cast<const double*>(array.data), array, 0, values);
+      return values;
+    default:
+      throw Error("the shipped data holds an array that is neither f32 nor f64");
+  }
 }
 
 }  // namespace regard::cli

@@ -16,5 +16,7 @@ std::vector<std::string> shipped_tokens();
 
 /// The array called `name`, which the file is known to hold.
 const io::Array& array_named(const std::vector<io::NamedArray>& arrays, const std::string& name);
+/// The numbers of an f32 or f64 array in C order.
+std::vector<double> values_of(const io::Array& array);
 
 }  // namespace regard::cli

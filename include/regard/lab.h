@@ -30,6 +30,7 @@ struct CausalInput {
 struct CausalResult {
   Matrix out;      ///< (tokens, d_head)
   Matrix weights;  ///< (tokens, tokens); row i is what token i reads
+  Matrix q, k, v;  ///< (tokens, d_head)
 };
 
 /// softmax(q k' / sqrt(d_head)) v with q = x wq, k = x wk, v = x wv, token i reading tokens 0..i.

@@ -23,15 +23,18 @@ struct MachineInfo {
   std::string isa;            ///< the one in use
   std::string isa_reason;
   int threads = 1;                        ///< what Context(0) takes
-  std::vector<std::int64_t> cache_bytes;  ///< data caches of one core: L1, L2, L3
+  std::string threads_reason;             ///< what decides that, as "OMP_NUM_THREADS"
+  std::string threads_by;                 ///< what starts them: "pthreadpool" or "std::thread"
+  std::vector<std::int64_t> cache_bytes;  ///< L1 data, L2, L3; 0 where unknown
 };
 
-/// Errors: invalid_argument when REGARD_ISA names something that cannot run here.
+/// Errors: invalid_argument when REGARD_ISA names something that cannot run here; unsupported when
+/// no compiled ISA runs on this CPU.
 REGARD_API Status describe_machine(MachineInfo& info) noexcept;
 
 /// Multiply-add peak of one core with the ISA in use, in floating-point operations per second
 /// (a multiply-add counts two): the best of `repeats` runs of a register-only loop of about 2 ms.
-/// f32 or f64.
+/// Errors: those of describe_machine; unsupported for half types.
 REGARD_API Status measure_peak(DType dtype, int repeats, double& flops) noexcept;
 
 }  // namespace regard

@@ -41,7 +41,7 @@ constexpr Window last_n_keys(std::int64_t count) noexcept {
 
 struct Options {
   /// Factor on q.k; absent: 1/sqrt(D). Used as given, zero and negative included; its
-  /// magnitude at most half of the type's largest number.
+  /// magnitude at most half of the type's largest number, and 0 or a normal number.
   std::optional<double> scale;
   Causal causal = Causal::none;
   /// Replaces the offset of `causal`: empty, one number, or one a batch entry.
@@ -51,7 +51,8 @@ struct Options {
   int threads = 0;
   /// Query rows whose weights are wanted, in this order; empty: all of them.
   std::span<const std::int64_t> rows;
-  /// Polled between work items from any thread; true stops the call with `cancelled`.
+  /// Polled between work items from any thread; true stops the call with `cancelled`. It must not
+  /// call back into the same context.
   std::function<bool()> cancel;
 
   // Part of the conventions, not yet served: a call that sets one is `unsupported`.

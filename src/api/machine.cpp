@@ -9,7 +9,7 @@
 #include "base/guard.h"
 #include "base/status_text.h"
 #include "dispatch/dispatch.h"
-#include "regard/context.h"
+#include "run/context_state.h"
 
 namespace regard {
 namespace {
@@ -43,7 +43,10 @@ Status describe_machine(MachineInfo& info) noexcept {
     }
     result.isa = choice.isa->name;
     result.isa_reason = choice.reason;
-    result.threads = Context().threads();
+    const run::DefaultThreads threads = run::default_threads();
+    result.threads = threads.count;
+    result.threads_reason = threads.reason;
+    result.threads_by = run::Threads::kName;
     for (const int level : {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE}) {
       result.cache_bytes.push_back(std::max<long>(sysconf(level), 0));
     }

@@ -104,7 +104,9 @@ class Judge {
                              : !std::isfinite(expected) && !std::isfinite(actual);
       error = agree ? 0 : kInfinity;
     }
-    const double units = error == 0 || error == kInfinity ? error : error / bound;
+    // A bound that overflows says nothing, so nothing passes by it.
+    const bool sound = std::isfinite(bound);
+    const double units = error == 0 ? 0 : sound && error != kInfinity ? error / bound : kInfinity;
     if (units > worst.units) {
       worst.d = d;
       worst.expected = expected;

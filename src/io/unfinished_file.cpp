@@ -106,10 +106,12 @@ Status UnfinishedFile::open(const std::string& path) {
   }
   // A new file gets what the umask leaves of 0666; one that is replaced keeps its permissions.
   constexpr mode_t kPermissions = 0777;
-  if (!exists || S_ISREG(about.st_mode)) {
+  // /dev/stdout and its like may lead to a regular file, which is somebody's stream all the same.
+  const bool stream = target_ != path && path.starts_with("/dev/");
+  if (!exists || (S_ISREG(about.st_mode) && !stream)) {
     return open_temporary(exists ? about.st_mode & kPermissions : 0);
   }
-  file_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
+  file_ = ::open(target_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
   if (file_ < 0) return system_error(path, "cannot be opened for writing", errno);
   return {};
 }

@@ -62,12 +62,12 @@ Matrix causal_weights(const Matrix& q, const Matrix& k, bool scale) {
 }
 
 CausalResult attend(const CausalInput& input, bool scale) {
-  const Matrix q = multiply(input.x, input.wq);
-  const Matrix k = multiply(input.x, input.wk);
-  const Matrix v = multiply(input.x, input.wv);
   CausalResult result;
-  result.weights = causal_weights(q, k, scale);
-  result.out = multiply(result.weights, v);
+  result.q = multiply(input.x, input.wq);
+  result.k = multiply(input.x, input.wk);
+  result.v = multiply(input.x, input.wv);
+  result.weights = causal_weights(result.q, result.k, scale);
+  result.out = multiply(result.weights, result.v);
   return result;
 }
 

@@ -89,7 +89,7 @@ class RowWork {
   }
 
   /// Leaves the scores in weights + low_ and their maximum in reference_: NaN once one of them is
-  /// not finite (max keeps a NaN in its first place), which then spoils the whole row.
+  /// not finite, which then spoils the whole row.
   void take_scores(double scale, std::int64_t h) {
     std::vector<double> q(padded(q_.shape[3])), k(q.size());
     load_row(q_, b_, h, i_, q.data());
@@ -103,11 +103,18 @@ class RowWork {
       const Score s = score(scale, q_.dtype, q, k);
       row_.weights[j] = s.value.hi;
       low_[j] = s.value.lo;
-      reference_ = std::isfinite(s.value.value()) ? std::max(reference_, s.value.hi) : kNaN;
+      raise_reference(s.value);
       row_.score_magnitude = std::max(row_.score_magnitude, s.magnitude);
       row_.largest_score = std::max(row_.largest_score, std::fabs(s.value.hi));
       ++row_.visible;
     });
+  }
+
+  void raise_reference(const Pair& score) {
+    if (!std::isfinite(score.value())) reference_.hi = kNaN;
+    const bool larger =
+        score.hi > reference_.hi || (score.hi == reference_.hi && score.lo > reference_.lo);
+    if (larger) reference_ = score;  // never once it is NaN
   }
 
   /// weights: p_j = exp(s_j - m), then divided by their sum; lse = m + ln of that sum, which for
@@ -115,11 +122,11 @@ class RowWork {
   void take_weights() {
     Pair sum;
     for_each_visible([&](std::int64_t j) {
-      row_.weights[j] = std::exp((row_.weights[j] - reference_) + low_[j]);
+      row_.weights[j] = std::exp((row_.weights[j] - reference_.hi) + (low_[j] - reference_.lo));
       oracle::add(sum, row_.weights[j]);
     });
     for_each_visible([&](std::int64_t j) { row_.weights[j] /= sum.value(); });
-    row_.lse = reference_ + std::log(sum.value());
+    row_.lse = reference_.hi + (reference_.lo + std::log(sum.value()));
   }
 
   /// out_d = sum_j p_j v_jd
@@ -144,7 +151,7 @@ class RowWork {
   OracleRow& row_;
   std::int64_t b_ = 0, kv_head_ = 0, i_ = 0, offset_ = 0;
   std::vector<double> low_;
-  double reference_ = -kInfinity;
+  Pair reference_{-kInfinity, 0};
 };
 
 std::string triple(std::int64_t x, std::int64_t y, std::int64_t z) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <tuple>
 
 #include "base/status_text.h"
 #include "problem/overlap.h"
@@ -143,12 +144,34 @@ Status check_unserved(const Options& options) {
   return {};
 }
 
-Status check_options(const Options& options, const Problem& p) {
+/// log2(e) is folded into the scale, and a denormal one would be flushed to 0.
+Status check_scale(const Problem& p) {
   const double largest = p.dtype == DType::f32 ? std::numeric_limits<float>::max()
                                                : std::numeric_limits<double>::max();
-  if (!(std::abs(p.scale) <= largest / 2)) {  // log2(e) is folded into it
+  if (!(std::abs(p.scale) <= largest / 2)) {
     return invalid("scale: " + text(p.scale) + " is beyond half of the largest " +
                    base::name(p.dtype) + ", " + text(largest));
+  }
+  const double smallest = p.dtype == DType::f32 ? std::numeric_limits<float>::min()
+                                                : std::numeric_limits<double>::min();
+  if (p.scale != 0 && std::abs(p.scale) < smallest) {
+    return invalid("scale: " + text(p.scale) + " is not 0 but below the smallest normal " +
+                   base::name(p.dtype) + ", " + text(smallest));
+  }
+  return {};
+}
+
+Status check_options(const Options& options, const Problem& p) {
+  if (Status status = check_scale(p); !status.ok()) return status;
+  const std::tuple<const char*, int, int> choices[] = {
+      {"causal", int(options.causal), int(Causal::bottom_right)},
+      {"path", int(options.path), int(Path::decode)},
+      {"precision", int(options.precision), int(Precision::high)}};
+  for (const auto& [name, value, last] : choices) {
+    if (value > last) {
+      return invalid(std::string(name) + ": " + to_string(value) + " is not in 0 to " +
+                     to_string(last));
+    }
   }
   if (options.threads < 0) {
     return invalid("threads: " + to_string(options.threads) + " is below 0 (all)");

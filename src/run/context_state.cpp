@@ -23,21 +23,24 @@ std::uint64_t this_process() noexcept {
   return process_generation.load(std::memory_order_relaxed);
 }
 
-int default_threads() noexcept {
+}  // namespace
+
+run::DefaultThreads run::default_threads() noexcept {
   if (const char* text = std::getenv("OMP_NUM_THREADS")) {
     const long number = std::strtol(text, nullptr, 10);
-    if (number > 0) return int(std::min<long>(number, kMostThreads));
+    if (number > 0) return {int(std::min<long>(number, kMostThreads)), "OMP_NUM_THREADS"};
   }
   cpu_set_t cpus;
   CPU_ZERO(&cpus);
-  if (sched_getaffinity(0, sizeof cpus, &cpus) != 0) return 1;
-  return std::max(1, CPU_COUNT(&cpus));
+  if (sched_getaffinity(0, sizeof cpus, &cpus) != 0) {
+    return {1, "the CPUs this process may run on, unknown here"};
+  }
+  return {std::max(1, CPU_COUNT(&cpus)), "the CPUs this process may run on"};
 }
 
-}  // namespace
-
 ContextState::ContextState(int wanted_threads) noexcept
-    : threads(wanted_threads > 0 ? std::min(wanted_threads, kMostThreads) : default_threads()) {}
+    : threads(wanted_threads > 0 ? std::min(wanted_threads, kMostThreads)
+                                 : run::default_threads().count) {}
 
 ContextState::ContextState(const Executor& given) noexcept
     : threads(std::max(1, given.threads)), executor(given) {}

@@ -13,6 +13,16 @@
 #include "run/threads.h"
 
 namespace regard {
+namespace run {
+
+/// How many threads a context takes that is not told, and what decides that.
+struct DefaultThreads {
+  int count;
+  const char* reason;
+};
+DefaultThreads default_threads() noexcept;
+
+}  // namespace run
 
 struct ContextState {
   explicit ContextState(int wanted_threads) noexcept;

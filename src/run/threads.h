@@ -14,6 +14,9 @@ class Threads {
   static std::unique_ptr<Threads> make(int count) noexcept;
   virtual ~Threads() = default;
 
+  /// What starts them: "pthreadpool" or "std::thread".
+  static const char* const kName;
+
   /// Calls task(state, w) for every w in [0, workers), workers <= count, and waits for all.
   /// Callers on several threads take turns.
   virtual void run(int workers, Executor::Task task, void* state) noexcept = 0;

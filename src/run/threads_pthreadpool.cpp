@@ -58,6 +58,8 @@ bool can_start(int count) noexcept {
 
 }  // namespace
 
+const char* const Threads::kName = "pthreadpool";
+
 std::unique_ptr<Threads> Threads::make(int count) noexcept {
   if (!can_start(count - 1)) return nullptr;
   pthreadpool_t pool = pthreadpool_create(std::size_t(count));

@@ -28,6 +28,8 @@ class StdThreads final : public Threads {
 
 }  // namespace
 
+const char* const Threads::kName = "std::thread";
+
 std::unique_ptr<Threads> Threads::make(int) noexcept {
   return std::unique_ptr<Threads>(new (std::nothrow) StdThreads);
 }

@@ -69,6 +69,17 @@ const Refusal kRanges[] = {
      kInvalid,
      "softcap",
      {"-1", "0"}},
+    {"ScaleFlushedToZero",
+     [](Call& call) { call.options.scale = 1e-40; },
+     kInvalid,
+     "scale",
+     {"1e-40", "1.17549e-38"}},
+    {"CausalUnknown",
+     [](Call& call) { call.options.causal = Causal(9); },
+     kInvalid,
+     "causal",
+     {"9", "2"}},
+    {"PathUnknown", [](Call& call) { call.options.path = Path(9); }, kInvalid, "path", {"9", "3"}},
     {"SoftcapNan", [](Call& call) { call.options.softcap = NAN; }, kInvalid, "softcap", {"nan"}},
 };
 INSTANTIATE_TEST_SUITE_P(Range, BadOptions, testing::ValuesIn(kRanges), refusal_name);
