@@ -155,7 +155,7 @@ Result make_result(const std::string& what, const Shape& shape, DType dtype, con
   result.array.shape.resize(axes.size());
   result.array.strides.resize(axes.size());
   result.tensor = {nullptr, dtype, shape, {}};
-  std::int64_t size = dtype == DType::f64 ? 8 : dtype == DType::f32 ? 4 : 2;
+  std::int64_t size = element_bytes(dtype);
   std::int64_t stride = 1;
   for (std::size_t n = axes.size(); n-- > 0;) {
     const std::int64_t length = shape[axes[n]];

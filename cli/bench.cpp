@@ -84,7 +84,7 @@ int run(const BenchFlags& flags) {
   require(describe_machine(machine));
   if (workload.threads == 0) workload.threads = machine.threads;
   fmt::print("{}, {}, {}, {} thread{}, {} runs each\n\n", machine.cpu, machine.isa,
-             dtype_text(flags.dtype), workload.threads, workload.threads == 1 ? "" : "s",
+             dtype_name(flags.dtype), workload.threads, workload.threads == 1 ? "" : "s",
              workload.repeats);
   fmt::print("{:<16} {:<7}{:>9} {:>9} {:>7} {:>9} {:>7}\n", "BxHxSxD", "", "GF/s", "median",
              "spread", "peak", "share");

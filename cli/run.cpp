@@ -129,7 +129,7 @@ void say_written(const std::string& path, const io::NamedArray& named) {
   // Lines of text have no place in an array that goes to standard output.
   if (path.starts_with("/dev/")) return;
   fmt::print("{}: {} {} {}\n", path, named.name, shape_text(named.array.shape),
-             dtype_text(named.array.dtype));
+             dtype_name(named.array.dtype));
 }
 
 void write_results(const Results& results, const std::string& path) {

@@ -11,8 +11,6 @@ namespace regard::cli {
 
 /// "(1, 8, 128)", as NumPy writes shapes.
 std::string shape_text(std::span<const std::int64_t> shape);
-/// "f32"
-const char* dtype_text(DType dtype);
 /// "48 KiB", "1.5 MiB"
 std::string bytes_text(std::int64_t bytes);
 /// A small difference: "2.2e-16", or "0" when it is nothing at all.

@@ -10,6 +10,18 @@ namespace regard {
 
 enum class DType : std::uint8_t { f64, f32, f16, bf16 };
 
+/// "f32"; "unknown" for a value outside the enumeration.
+constexpr const char* dtype_name(DType dtype) noexcept {
+  constexpr const char* names[] = {"f64", "f32", "f16", "bf16"};
+  return dtype <= DType::bf16 ? names[int(dtype)] : "unknown";
+}
+
+/// Bytes of one element; 0 for a value outside the enumeration.
+constexpr std::int64_t element_bytes(DType dtype) noexcept {
+  constexpr std::int64_t bytes[] = {8, 4, 2, 2};
+  return dtype <= DType::bf16 ? bytes[int(dtype)] : 0;
+}
+
 using Shape = std::array<std::int64_t, 4>;
 using Strides = std::array<std::int64_t, 4>;
 

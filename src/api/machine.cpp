@@ -61,7 +61,7 @@ Status measure_peak(DType dtype, int repeats, double& flops) noexcept {
     if (!choice.status.ok()) return choice.status;
     if (dtype != DType::f32 && dtype != DType::f64) {
       return base::unsupported(std::string("dtype: there is no multiply-add peak for ") +
-                               base::name(dtype));
+                               dtype_name(dtype));
     }
     const contract::KernelTable& table = *choice.isa->table;
     const contract::PeakLoop& loop = dtype == DType::f32 ? *table.peak_f32 : *table.peak_f64;

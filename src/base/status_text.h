@@ -14,11 +14,6 @@ std::string text(const Shape& shape);
 /// "0.125", "1e+300", "nan"
 std::string text(double number);
 
-/// "f32"
-const char* name(DType dtype) noexcept;
-
-std::int64_t element_bytes(DType dtype) noexcept;
-
 inline Status invalid(std::string sentence) {
   return {StatusCode::invalid_argument, std::move(sentence)};
 }

@@ -4,19 +4,6 @@
 
 namespace regard::io {
 
-std::int64_t element_bytes(DType dtype) noexcept {
-  switch (dtype) {
-    case DType::f64:
-      return 8;
-    case DType::f32:
-      return 4;
-    case DType::f16:
-    case DType::bf16:
-      return 2;
-  }
-  return 0;
-}
-
 bool lay_out(DType dtype, std::span<const std::int64_t> shape, Order order, Layout& layout) {
   layout.strides.assign(shape.size(), 1);
   std::int64_t elements = 1;

@@ -20,8 +20,6 @@ struct Layout {
   std::int64_t bytes = 0;
 };
 
-std::int64_t element_bytes(DType dtype) noexcept;
-
 /// Fills the dense layout of `shape`, whose axes are not negative. False when its bytes pass
 /// 2^63 - 1; an axis of length 0 counts as 1 there, so that each stride is in range too.
 bool lay_out(DType dtype, std::span<const std::int64_t> shape, Order order, Layout& layout);

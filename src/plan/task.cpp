@@ -13,11 +13,11 @@ using problem::Problem;
 /// Address of element (b, h, 0, 0).
 const std::byte* head_address(const ConstTensor& tensor, std::int64_t b, std::int64_t h) {
   return static_cast<const std::byte*>(tensor.data) +
-         (b * tensor.strides[0] + h * tensor.strides[1]) * base::element_bytes(tensor.dtype);
+         (b * tensor.strides[0] + h * tensor.strides[1]) * element_bytes(tensor.dtype);
 }
 std::byte* head_address(const Tensor& tensor, std::int64_t b, std::int64_t h) {
   return static_cast<std::byte*>(tensor.data) +
-         (b * tensor.strides[0] + h * tensor.strides[1]) * base::element_bytes(tensor.dtype);
+         (b * tensor.strides[0] + h * tensor.strides[1]) * element_bytes(tensor.dtype);
 }
 
 void set_inputs(const Problem& p, std::int64_t b, std::int64_t kv_head, DirectTask& task) {

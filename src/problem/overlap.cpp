@@ -24,7 +24,7 @@ bool empty(const ConstTensor& tensor) {
 
 /// The smallest extent that holds the whole view.
 Extent hull(const ConstTensor& tensor) {
-  const std::intptr_t bytes = base::element_bytes(tensor.dtype);
+  const std::intptr_t bytes = element_bytes(tensor.dtype);
   Extent extent{reinterpret_cast<std::intptr_t>(tensor.data), 0};
   extent.end = extent.begin + bytes;
   for (std::size_t axis = 0; axis < 4; ++axis) {
@@ -36,7 +36,7 @@ Extent hull(const ConstTensor& tensor) {
 
 /// Every contiguous run of the view's last axis (every element, where it is strided), sorted.
 std::vector<Extent> sorted_runs(const ConstTensor& tensor) {
-  const std::intptr_t bytes = base::element_bytes(tensor.dtype);
+  const std::intptr_t bytes = element_bytes(tensor.dtype);
   const auto& stride = tensor.strides;
   Shape n = tensor.shape;
   for (std::size_t axis = 0; axis < 4; ++axis) {
@@ -88,7 +88,7 @@ bool overlaps_itself(const ConstTensor& tensor) {
   const Extent places = hull(tensor);
   const std::int64_t elements =
       tensor.shape[0] * tensor.shape[1] * tensor.shape[2] * tensor.shape[3];
-  if ((places.end - places.begin) / base::element_bytes(tensor.dtype) < elements) return true;
+  if ((places.end - places.begin) / element_bytes(tensor.dtype) < elements) return true;
   const auto runs = sorted_runs(tensor);
   return std::ranges::adjacent_find(
              runs, [](const Extent& a, const Extent& b) { return b.begin < a.end; }) != runs.end();

@@ -55,7 +55,7 @@ Status check_axes(const char* name, const ConstTensor& tensor) {
 
 Status check_served(const char* name, DType dtype) {
   if (dtype == DType::f32 || dtype == DType::f64) return {};
-  return unsupported(std::string(name) + ": dtype " + base::name(dtype) +
+  return unsupported(std::string(name) + ": dtype " + dtype_name(dtype) +
                      " is not served by this version, which has f32 and f64");
 }
 
@@ -76,8 +76,8 @@ Status check_input_shapes(const ConstTensor& q, const ConstTensor& k, const Cons
                      " differs from q's " + to_string(q.shape[0]));
     }
     if (tensor->dtype != q.dtype) {
-      return invalid(std::string(name) + ": dtype " + base::name(tensor->dtype) +
-                     " differs from q's " + base::name(q.dtype));
+      return invalid(std::string(name) + ": dtype " + dtype_name(tensor->dtype) +
+                     " differs from q's " + dtype_name(q.dtype));
     }
   }
   if (k.shape[3] != q.shape[3]) {
@@ -104,8 +104,8 @@ Status check_output(const char* name, const Tensor& tensor, const Shape& shape, 
   if (!tensor.data) return {};
   if (Status status = check_shape(name, tensor.shape, shape); !status.ok()) return status;
   if (tensor.dtype != dtype) {
-    return invalid(std::string(name) + ": dtype " + base::name(tensor.dtype) +
-                   " differs from q's " + base::name(dtype));
+    return invalid(std::string(name) + ": dtype " + dtype_name(tensor.dtype) +
+                   " differs from q's " + dtype_name(dtype));
   }
   return check_axes(name, tensor);
 }
@@ -150,13 +150,13 @@ Status check_scale(const Problem& p) {
                                                : std::numeric_limits<double>::max();
   if (!(std::abs(p.scale) <= largest / 2)) {
     return invalid("scale: " + text(p.scale) + " is beyond half of the largest " +
-                   base::name(p.dtype) + ", " + text(largest));
+                   dtype_name(p.dtype) + ", " + text(largest));
   }
   const double smallest = p.dtype == DType::f32 ? std::numeric_limits<float>::min()
                                                 : std::numeric_limits<double>::min();
   if (p.scale != 0 && std::abs(p.scale) < smallest) {
     return invalid("scale: " + text(p.scale) + " is not 0 but below the smallest normal " +
-                   base::name(p.dtype) + ", " + text(smallest));
+                   dtype_name(p.dtype) + ", " + text(smallest));
   }
   return {};
 }
@@ -197,7 +197,7 @@ Status check_pointer(const char* name, const ConstTensor& tensor) {
     return invalid(std::string(name) + ": data is null but its shape is " + text(tensor.shape));
   }
   const auto address = reinterpret_cast<std::uintptr_t>(tensor.data);
-  const auto bytes = std::uintptr_t(base::element_bytes(tensor.dtype));
+  const auto bytes = std::uintptr_t(element_bytes(tensor.dtype));
   if (address % bytes != 0) {
     return invalid(std::string(name) + ": its address is " + to_string(address % bytes) +
                    " bytes past a multiple of its element, " + to_string(bytes) + " bytes");

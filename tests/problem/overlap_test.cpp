@@ -25,7 +25,7 @@ ConstTensor at(std::int64_t byte, DType dtype, const Shape& shape, const Strides
 /// How many elements of the view touch each byte of the arena.
 std::vector<int> touches(const ConstTensor& tensor) {
   std::vector<int> counts(std::size_t(kArenaBytes), 0);
-  const std::int64_t bytes = base::element_bytes(tensor.dtype);
+  const std::int64_t bytes = element_bytes(tensor.dtype);
   const std::int64_t origin = static_cast<const std::byte*>(tensor.data) - arena.data();
   for_each_index(tensor.shape, [&](std::int64_t b, std::int64_t h, std::int64_t s, std::int64_t d) {
     const auto& stride = tensor.strides;
@@ -55,7 +55,7 @@ ConstTensor any_view() {
   const auto size = rc::gen::weightedElement<std::int64_t>({{1, 0}, {4, 1}, {8, 2}, {8, 3}});
   const auto stride = rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::int64_t>(-12, 13));
   const auto start = *rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::int64_t>(0, 24));
-  return at(kArenaBytes / 2 + start * base::element_bytes(dtype), dtype,
+  return at(kArenaBytes / 2 + start * element_bytes(dtype), dtype,
             *rc::gen::container<Shape>(size), *rc::gen::container<Strides>(stride));
 }
 
