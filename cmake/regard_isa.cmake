@@ -9,8 +9,8 @@ if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
 endif()
 set(REGARD_ISAS "${every_isa}" CACHE STRING "Instruction sets to compile, in this order")
 
-# The list for the code that names every ISA: "X(generic) X(avx2) ..."
-list(TRANSFORM REGARD_ISAS REPLACE "(.+)" "X(\\1)" OUTPUT_VARIABLE isa_macros)
+# The list for the code that names every ISA: "REGARD_ENTRY(generic) REGARD_ENTRY(avx2) ..."
+list(TRANSFORM REGARD_ISAS REPLACE "(.+)" "REGARD_ENTRY(\\1)" OUTPUT_VARIABLE isa_macros)
 string(JOIN " " REGARD_ISA_MACROS ${isa_macros})
 
 # regard_isa_objects(name isa sources...): an object library of kernel code for one ISA; it lives

@@ -7,13 +7,13 @@
 
 namespace regard {
 
-// REGARD_ISAS is the build's ordered list: X(generic) X(avx2) ...
-#define X(isa)                               \
+// REGARD_ISAS is the build's ordered list: REGARD_ENTRY(generic) REGARD_ENTRY(avx2) ...
+#define REGARD_ENTRY(isa)                    \
   namespace isa {                            \
   extern const contract::KernelTable kTable; \
   }
 REGARD_ISAS
-#undef X
+#undef REGARD_ENTRY
 
 namespace dispatch {
 namespace {
@@ -37,9 +37,9 @@ namespace {
 #endif
 
 constexpr Isa kIsas[] = {
-#define X(isa) {#isa, &isa::kTable, has_##isa},
+#define REGARD_ENTRY(isa) {#isa, &isa::kTable, has_##isa},
     REGARD_ISAS
-#undef X
+#undef REGARD_ENTRY
 };
 
 std::string names() {

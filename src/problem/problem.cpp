@@ -198,7 +198,7 @@ Status check_pointer(const char* name, const ConstTensor& tensor) {
   }
   const auto address = reinterpret_cast<std::uintptr_t>(tensor.data);
   const auto bytes = std::uintptr_t(element_bytes(tensor.dtype));
-  if (address % bytes != 0) {
+  if (bytes != 0 && address % bytes != 0) {
     return invalid(std::string(name) + ": its address is " + to_string(address % bytes) +
                    " bytes past a multiple of its element, " + to_string(bytes) + " bytes");
   }

@@ -15,22 +15,22 @@
 
 namespace regard {
 
-#define X(isa)                       \
+#define REGARD_ENTRY(isa)            \
   namespace isa {                    \
   extern const test::Probes kProbes; \
   }
 REGARD_ISAS
-#undef X
+#undef REGARD_ENTRY
 
 namespace test {
 namespace {
 
 const Probes& probes() {
   const std::string name = dispatch::chosen().isa->name;
-#define X(isa) \
+#define REGARD_ENTRY(isa) \
   if (name == #isa) return isa::kProbes;
   REGARD_ISAS
-#undef X
+#undef REGARD_ENTRY
   throw std::logic_error("no probe for " + name);
 }
 
