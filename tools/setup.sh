@@ -52,6 +52,6 @@ configure() {
 build() {
   local tree=$root/build/$1
   shift
-  if timeout 1 ninja -C "$tree" "$@" &>/dev/null </dev/null; then return; fi
+  if timeout --foreground 1 ninja -C "$tree" "$@" &>/dev/null </dev/null; then return; fi
   quiet "building ${tree#"$root/"} (the first time takes minutes) ..." ninja --quiet -C "$tree" "$@"
 }
