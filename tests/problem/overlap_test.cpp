@@ -55,8 +55,8 @@ ConstTensor any_view() {
   const auto size = rc::gen::weightedElement<std::int64_t>({{1, 0}, {4, 1}, {8, 2}, {8, 3}});
   const auto stride = rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::int64_t>(-12, 13));
   const auto start = *rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::int64_t>(0, 24));
-  return at(kArenaBytes / 2 + start * element_bytes(dtype), dtype,
-            *rc::gen::container<Shape>(size), *rc::gen::container<Strides>(stride));
+  return at(kArenaBytes / 2 + start * element_bytes(dtype), dtype, *rc::gen::container<Shape>(size),
+            *rc::gen::container<Strides>(stride));
 }
 
 RC_GTEST_PROP(Overlap, WithItselfIsExact, ()) {
