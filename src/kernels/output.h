@@ -15,7 +15,7 @@ void store_out(const contract::DirectTask& task, const RowGroup<T, kWidth>& grou
   for (int r = 0; r < group.count; ++r) {
     const RowPlace place = row_place(task, group.first + r);
     T* out = static_cast<T*>(task.out) + place.head * task.out_head + place.i * task.out_row;
-    const bool empty = group.lo[r] >= group.hi[r];
+    const bool empty = group.empty(r);
     const T inverse = T(1) / group.l[r];
     for (std::int64_t d = 0; d < task.value_dims; ++d) {
       out[d * task.out_dim] = empty ? T(0) : group.out[d * kWidth + r] * inverse;
@@ -27,7 +27,7 @@ template <class T, int kWidth>
 void store_lse(const contract::DirectTask& task, const RowGroup<T, kWidth>& group) {
   for (int r = 0; r < group.count; ++r) {
     const RowPlace place = row_place(task, group.first + r);
-    const bool empty = group.lo[r] >= group.hi[r];
+    const bool empty = group.empty(r);
     static_cast<T*>(task.lse)[place.head * task.lse_head + place.i * task.lse_row] =
         empty ? -T(__builtin_inf())
               : T(double(group.m[r]) * kLn2 + log_positive(double(group.l[r])));
@@ -57,10 +57,9 @@ void store_weights(const contract::DirectTask& task, const RowGroup<T, kWidth>& 
                    std::int64_t p_begin, std::int64_t begin, std::int64_t end) {
   for (int r = 0; r < group.count; ++r) {
     T* row = weights_row<T>(task, group.first + r);
-    const bool empty = group.lo[r] >= group.hi[r];
     const T inverse = T(1) / group.l[r];
     for (std::int64_t key = begin; key < end; ++key) {
-      const bool hidden = empty || key < group.lo[r] || key >= group.hi[r];
+      const bool hidden = key < group.lo[r] || key >= group.hi[r];
       row[key * task.weights_key] = hidden ? T(0) : p[(key - p_begin) * kWidth + r] * inverse;
     }
   }

@@ -38,6 +38,9 @@ struct RowGroup {
 
   static constexpr std::int64_t kStateValues = 6;
 
+  /// The row in lane r sees no key.
+  bool empty(int r) const { return lo[r] >= hi[r]; }
+
   RowGroup() = default;
   RowGroup(std::byte* base, const contract::DirectLayout& layout)
       : queries(reinterpret_cast<T*>(base)),
