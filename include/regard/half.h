@@ -1,0 +1,48 @@
+// Conversions of the 16-bit float types, bit by bit: exact where they widen, to nearest (ties to
+// even) where they narrow. NaN stays NaN, its sign and upper payload kept; subnormals count.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "regard/tensor.h"
+
+namespace regard {
+
+constexpr float to_float(BF16 x) noexcept {
+  return std::bit_cast<float>(std::uint32_t(x.bits) << 16);
+}
+
+constexpr float to_float(F16 x) noexcept {
+  const std::uint32_t sign = std::uint32_t(x.bits & 0x8000) << 16;
+  const std::uint32_t magnitude = x.bits & 0x7fff;
+  if (magnitude >= 0x7c00) {  // infinity and NaN; a signalling NaN becomes quiet
+    const std::uint32_t quiet = magnitude > 0x7c00 ? 0x400000 : 0;
+    return std::bit_cast<float>(sign | 0x7f800000 | (magnitude & 0x3ff) << 13 | quiet);
+  }
+  // The exponents differ by 112; the product also makes normal numbers of subnormals.
+  const float value = std::bit_cast<float>(magnitude << 13) * 0x1p112f;
+  return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(value));
+}
+
+constexpr BF16 to_bf16(float x) noexcept {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  if (x != x) return {std::uint16_t(bits >> 16 | 0x40)};
+  return {std::uint16_t((bits + 0x7fff + (bits >> 16 & 1)) >> 16)};
+}
+
+constexpr F16 to_f16(float x) noexcept {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  const std::uint32_t sign = bits >> 16 & 0x8000;
+  const std::uint32_t magnitude = bits & 0x7fffffff;
+  if (magnitude > 0x7f800000) return {std::uint16_t(sign | 0x7e00 | (magnitude >> 13 & 0x3ff))};
+  if (magnitude >= 0x477ff000) return {std::uint16_t(sign | 0x7c00)};  // 65520 and above
+  if (magnitude < 0x38800000) {
+    // Below 2^-14 the last place is 2^-24: adding 1/2 (last place 2^-24) rounds there.
+    const float sum = std::bit_cast<float>(magnitude) + 0.5f;
+    return {std::uint16_t(sign | (std::bit_cast<std::uint32_t>(sum) - 0x3f000000))};
+  }
+  return {std::uint16_t(sign | (magnitude - 0x38000000 + 0xfff + (magnitude >> 13 & 1)) >> 13)};
+}
+
+}  // namespace regard
