@@ -18,11 +18,11 @@ struct Part {
 };
 
 /// out = sum_n e^(lse_n - lse) out_n with e^lse = sum_n e^(lse_n) (+ e^sink), in the order of
-/// `parts` and in f64 inside, so that the result depends on nothing else. `sinks` (1, Hq, 1, 1) may be absent; they
-/// enter once. `out` is any float type, `lse` f32 or f64; each may be absent. A row that is empty in
-/// every part gives 0 and -infinity (with a sink its logit). Outputs may be the memory of a part
-/// only where it is the same view.
-/// Errors: invalid_argument with a sentence, outputs untouched.
+/// `parts` and in f64 inside, so that the result depends on nothing else. `sinks` (1, Hq, 1, 1) may
+/// be absent; they enter once. `out` is any float type, `lse` f32 or f64; each may be absent. A row
+/// that is empty in every part gives 0 and -infinity (with a sink its logit). Outputs may be the
+/// memory of a part only where it is the same view. Errors: invalid_argument with a sentence,
+/// outputs untouched.
 REGARD_API Status merge(std::span<const Part> parts, const ConstTensor& sinks, const Tensor& out,
                         const Tensor& lse) noexcept;
 

@@ -10,6 +10,30 @@
 namespace regard {
 namespace {
 
+/// What the kernels cannot do yet.
+Status check_served(const problem::Problem& p) {
+  const Outputs& o = p.outputs;
+  const std::pair<const char*, bool> wanted[] = {
+      {"q: a half type", p.dtype == DType::f16 || p.dtype == DType::bf16},
+      {"out: a type other than q's", o.out.data && o.out.dtype != p.dtype},
+      {"window", p.window.left != -1 || p.window.right != -1},
+      {"softcap", p.softcap != 0},
+      {"mask", p.mask.data != nullptr},
+      {"bias", p.bias.data != nullptr},
+      {"alibi_slopes", p.alibi_slopes.data != nullptr},
+      {"sinks", p.sinks.data != nullptr},
+      {"q_len", !p.q_len.empty()},
+      {"kv_len", !p.kv_len.empty()},
+      {"weights_stage", p.weights_stage != Stage::softmax},
+      {"entropy", o.entropy.data != nullptr},
+      {"top_weights", o.top_weights.data || o.top_keys.data},
+      {"key_mass", o.key_mass.data != nullptr}};
+  for (const auto& [name, given] : wanted) {
+    if (given) return base::unsupported(std::string(name) + ": this version does not serve it yet");
+  }
+  return {};
+}
+
 /// A checked call with its plan.
 struct Prepared {
   problem::Problem problem;
@@ -23,6 +47,7 @@ Status prepare(const Context& context, const ConstTensor& q, const ConstTensor& 
   const dispatch::Choice& choice = dispatch::chosen();
   if (!choice.status.ok()) return choice.status;
   Status status = problem::make_problem(q, k, v, outputs, options, prepared.problem);
+  if (status.ok()) status = check_served(prepared.problem);
   if (!status.ok()) return status;
   prepared.plan = plan::make_plan(prepared.problem, *choice.isa->table, context.threads());
   return {};
@@ -36,7 +61,7 @@ Status forward(const Context& context, const ConstTensor& q, const ConstTensor& 
     Prepared prepared;
     Status status = prepare(context, q, k, v, outputs, options, prepared);
     if (!status.ok()) return status;
-    status = problem::check_memory(prepared.problem);
+    status = problem::check_memory(prepared.problem, prepared.plan.scratch_bytes);
     if (!status.ok()) return status;
     return run::run_plan(prepared.problem, prepared.plan, options.cancel, *context.state());
   });
@@ -63,9 +88,13 @@ Status explain(const Context& context, const ConstTensor& q, const ConstTensor& 
         .rows_per_item = plan.main.rows_per_item,
         .main_items = plan.main.items,
         .weights_items = plan.weights.items,
+        .mass_items = 0,
         .tiles_visited = tiles.visited,
         .tiles_total = tiles.total,
         .scratch_bytes = plan.scratch_bytes,
+        .looks = 1,
+        .score_reason = "",
+        .input_reason = "",
     };
     return {};
   });

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/aligned_buffer.h"
+#include "problem/visible.h"
 
 namespace regard::plan {
 namespace {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/status_text.h"
+#include "problem/visible.h"
 
 namespace regard::plan {
 namespace {

@@ -1,11 +1,12 @@
-// One struct for a request, and the only place that rejects a bad call.
-// Turns causal alignment (later: window and lengths) into "row i sees keys [lo, hi)".
+// One struct for a request, and with its neighbours the only place that rejects a bad call.
 // Knows nothing of tiles, threads or instruction sets.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
+#include "problem/tensors.h"
 #include "regard/attention.h"
 #include "regard/options.h"
 #include "regard/status.h"
@@ -13,40 +14,44 @@
 
 namespace regard::problem {
 
-struct KeyRange {
-  std::int64_t lo = 0;
-  std::int64_t hi = 0;
-};
-
-/// A valid request. Keeps the caller's views, `q_offset` and `rows` included.
+/// A valid request. Keeps the caller's views and spans. mask, bias, alibi_slopes and sinks, where
+/// given, have been broadcast: full shape, strides 0 along the axes that repeat.
 struct Problem {
   ConstTensor q, k, v;
   Outputs outputs;
-  DType dtype = DType::f32;
+  DType dtype = DType::f32;  ///< of q, k and v
+  DType compute = DType::f32;
   std::int64_t batch = 0, heads = 0, kv_heads = 0, sq = 0, skv = 0, d = 0, dv = 0;
   std::int64_t group = 1;  ///< query heads per KV head
   double scale = 1;
+  double softcap = 0;
+  ConstTensor mask, bias, alibi_slopes, sinks;
   Causal causal = Causal::none;
   std::span<const std::int64_t> q_offset;
+  Window window;
+  std::span<const std::int64_t> q_len, kv_len;
+  Sequences sequences;  ///< of a packed batch; batch, sq and skv count them and the longest
   std::span<const std::int64_t> rows;
+  Stage weights_stage = Stage::softmax;
   Path path = Path::automatic;
   int threads = 0;
+  std::span<std::byte> scratch;
+
+  bool packed() const noexcept { return !sequences.q.empty(); }
 };
 
 /// Checks shapes, types and options; on success fills `problem`. Touches no tensor memory.
+/// `sequences` cuts packed tensors; without them every batch entry is one.
 Status make_problem(const ConstTensor& q, const ConstTensor& k, const ConstTensor& v,
-                    const Outputs& outputs, const Options& options, Problem& problem);
+                    const Outputs& outputs, const Options& options, Problem& problem,
+                    const Sequences& sequences = {});
 
-/// Checks what only a call that reads and writes needs: pointers, alignment, overlap.
-Status check_memory(const Problem& problem);
+/// Checks options and outputs of a problem that has its shapes; fills in what they say.
+Status take_options(const Options& options, Problem& problem);
+Status check_outputs(const Problem& problem);
 
-/// Checks a tensor that holds a result: shape, a served type, strides, pointer and alignment.
-Status check_result(const char* name, const ConstTensor& tensor, const Shape& shape);
-
-/// Keys that row i of batch entry b sees, within [0, Skv]; empty when lo >= hi.
-KeyRange visible_keys(const Problem& problem, std::int64_t b, std::int64_t i) noexcept;
-
-/// Batch entries whose rows see different keys: 1 when all entries share one offset.
-std::int64_t distinct_ranges(const Problem& problem) noexcept;
+/// Checks what only a call that reads and writes needs: pointers, alignment, overlap, and that the
+/// caller's scratch, if any, holds `scratch_bytes`.
+Status check_memory(const Problem& problem, std::int64_t scratch_bytes = 0);
 
 }  // namespace regard::problem

@@ -46,20 +46,25 @@ void fly(void* state, int worker) {
 
 Status run_plan(const problem::Problem& problem, const plan::Plan& plan,
                 const std::function<bool()>& cancel, ContextState& context) {
-  base::AlignedBuffer scratch = context.borrow(plan.scratch_bytes);
-  if (!scratch.data()) {
+  base::AlignedBuffer borrowed;
+  std::byte* scratch = problem.scratch.data();
+  if (!scratch) {
+    borrowed = context.borrow(plan.scratch_bytes);
+    scratch = borrowed.data();
+  }
+  if (!scratch) {
     return {StatusCode::out_of_memory,
             "scratch: " + std::to_string(plan.scratch_bytes) + " bytes could not be had"};
   }
-  plan::fill_ranges(problem, plan::range_arrays(problem, scratch.data()));
+  plan::fill_ranges(problem, plan::range_arrays(problem, scratch));
   bool cancelled = false;
   for (const plan::Phase* phase : {&plan.main, &plan.weights}) {
     if (phase->items == 0 || cancelled) continue;
-    Flight flight{problem, plan, *phase, cancel, scratch.data()};
+    Flight flight{problem, plan, *phase, cancel, scratch};
     context.run(plan.workers, fly, &flight);
     cancelled = flight.cancelled;
   }
-  context.give_back(std::move(scratch));
+  if (borrowed.data()) context.give_back(std::move(borrowed));
   if (cancelled) return {StatusCode::cancelled, "cancel: the hook stopped the call"};
   return {};
 }

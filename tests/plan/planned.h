@@ -10,6 +10,7 @@
 #include "dispatch/dispatch.h"
 #include "plan/plan.h"
 #include "problem/problem.h"
+#include "problem/visible.h"
 #include "support/shapes.h"
 
 namespace regard::test {

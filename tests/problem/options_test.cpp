@@ -80,43 +80,105 @@ const Refusal kRanges[] = {
      "causal",
      {"9", "2"}},
     {"PathUnknown", [](Call& call) { call.options.path = Path(9); }, kInvalid, "path", {"9", "3"}},
+    {"StageUnknown",
+     [](Call& call) { call.options.weights_stage = Stage(9); },
+     kInvalid,
+     "weights_stage",
+     {"9", "3"}},
+    {"SoftcapWithoutInverse",
+     [](Call& call) { call.options.softcap = 1e38; },
+     kInvalid,
+     "softcap",
+     {"1e+38", "8.5", "f32"}},
     {"SoftcapNan", [](Call& call) { call.options.softcap = NAN; }, kInvalid, "softcap", {"nan"}},
 };
 INSTANTIATE_TEST_SUITE_P(Range, BadOptions, testing::ValuesIn(kRanges), refusal_name);
 
-const Refusal kUnserved[] = {
-    {"WindowLeft", [](Call& call) { call.options.window.left = 0; }, kUnsupported, "window", {}},
-    {"WindowRight", [](Call& call) { call.options.window.right = 2; }, kUnsupported, "window", {}},
-    {"LastKeys",
-     [](Call& call) { call.options.window = last_n_keys(3); },
-     kUnsupported,
-     "window",
-     {}},
-    {"Softcap", [](Call& call) { call.options.softcap = 30; }, kUnsupported, "softcap", {}},
-    {"Mask", [](Call& call) { call.options.mask = call.in.k.view(); }, kUnsupported, "mask", {}},
-    {"Bias", [](Call& call) { call.options.bias = call.in.k.view(); }, kUnsupported, "bias", {}},
-    {"AlibiSlopes",
-     [](Call& call) { call.options.alibi_slopes = call.in.k.view(); },
-     kUnsupported,
-     "alibi_slopes",
-     {}},
-    {"Sinks", [](Call& call) { call.options.sinks = call.in.k.view(); }, kUnsupported, "sinks", {}},
-    {"QLen",
+template <std::int64_t kFirst, std::int64_t kSecond, auto kMember>
+void set_lengths(Call& call) {
+  call.numbers = {kFirst, kSecond};
+  call.options.*kMember = call.numbers;
+}
+
+const Refusal kLengths[] = {
+    {"QLenTooLong", set_lengths<5, 6, &Options::q_len>, kInvalid, "q_len", {"6", "[0, 5]"}},
+    {"QLenNegative", set_lengths<-1, 5, &Options::q_len>, kInvalid, "q_len", {"-1", "[0, 5]"}},
+    {"KvLenTooLong", set_lengths<6, 7, &Options::kv_len>, kInvalid, "kv_len", {"7", "[0, 6]"}},
+    {"OneLength",
      [](Call& call) {
-       call.numbers = {5, 5};
-       call.options.q_len = call.numbers;
-     },
-     kUnsupported,
-     "q_len",
-     {}},
-    {"KvLen",
-     [](Call& call) {
-       call.numbers = {6, 6};
+       call.numbers = {6};
        call.options.kv_len = call.numbers;
      },
-     kUnsupported,
+     kInvalid,
      "kv_len",
-     {}},
+     {"1 numbers", "batch of 2"}},
+};
+INSTANTIATE_TEST_SUITE_P(Lengths, BadOptions, testing::ValuesIn(kLengths), refusal_name);
+
+const bool kTrue = true;
+const float kOne = 1;
+
+const Refusal kTensors[] = {
+    {"MaskOfFloats",
+     [](Call& call) {
+       call.options.mask = view(&kOne, {1, 1, 1, 1});
+     },
+     kInvalid,
+     "mask",
+     {"f32", "bool"}},
+    {"MaskOfOtherHeads",
+     [](Call& call) {
+       call.options.mask = view(&kTrue, {1, 3, 1, 1});
+     },
+     kInvalid,
+     "mask",
+     {"axis 1", "(1, 3, 1, 1)", "(2, 4, 5, 6)"}},
+    {"MaskOfOtherKeys",
+     [](Call& call) {
+       call.options.mask = view(&kTrue, {2, 1, 5, 7});
+     },
+     kInvalid,
+     "mask",
+     {"axis 3", "(2, 1, 5, 7)", "(2, 4, 5, 6)"}},
+    {"BiasOfAnotherHalf",
+     [](Call& call) {
+       call.options.bias = view(&kOne, {1, 1, 1, 1});
+       call.options.bias.dtype = DType::f16;
+     },
+     kInvalid,
+     "bias",
+     {"f16", "f32"}},
+    {"BiasOfOtherRows",
+     [](Call& call) {
+       call.options.bias = view(&kOne, {1, 4, 4, 6});
+     },
+     kInvalid,
+     "bias",
+     {"axis 2", "(1, 4, 4, 6)", "(2, 4, 5, 6)"}},
+    {"SlopesOfOtherHeads",
+     [](Call& call) { call.options.alibi_slopes = view_per_head(&kOne, 2); },
+     kInvalid,
+     "alibi_slopes",
+     {"axis 1", "(1, 2, 1, 1)", "(2, 4, 1, 1)"}},
+    {"SinksOfABatch",
+     [](Call& call) {
+       call.options.sinks = view(&kOne, {2, 4, 1, 1});
+     },
+     kInvalid,
+     "sinks",
+     {"axis 0", "(2, 4, 1, 1)", "(1, 4, 1, 1)"}},
+    {"ScratchTooSmall",
+     [](Call& call) {
+       alignas(64) static std::byte memory[64];
+       call.options.scratch = memory;
+     },
+     kInvalid,
+     "scratch",
+     {"64 bytes"}},
+};
+INSTANTIATE_TEST_SUITE_P(Tensors, BadOptions, testing::ValuesIn(kTensors), refusal_name);
+
+const Refusal kUnserved[] = {
     {"Tiles", [](Call& call) { call.options.path = Path::tiles; }, kUnsupported, "path", {"tiles"}},
     {"Decode",
      [](Call& call) { call.options.path = Path::decode; },

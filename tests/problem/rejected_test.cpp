@@ -106,10 +106,10 @@ const Refusal kTypes[] = {
     {"TypeOfK", [](Call& call) { call.k.dtype = DType::f64; }, kInvalid, "k", {"f64", "q's f32"}},
     {"TypeOfV", [](Call& call) { call.v.dtype = DType::f16; }, kInvalid, "v", {"f16", "q's f32"}},
     {"TypeOfOut",
-     [](Call& call) { call.outputs.out.dtype = DType::bf16; },
+     [](Call& call) { call.outputs.out.dtype = DType::i64; },
      kInvalid,
      "out",
-     {"bf16", "q's f32"}},
+     {"i64", "bf16"}},
     {"TypeOfLse",
      [](Call& call) { call.outputs.lse.dtype = DType::f64; },
      kInvalid,
@@ -120,8 +120,8 @@ const Refusal kTypes[] = {
      kInvalid,
      "weights",
      {"f64", "q's f32"}},
-    {"F16", set_inputs<DType::f16>, StatusCode::unsupported, "q", {"f16", "f32 and f64"}},
-    {"Bf16", set_inputs<DType::bf16>, StatusCode::unsupported, "q", {"bf16", "f32 and f64"}},
+    {"Bool", set_inputs<DType::boolean>, kInvalid, "q", {"bool", "bf16"}},
+    {"Integers", set_inputs<DType::i64>, kInvalid, "q", {"i64", "bf16"}},
 };
 INSTANTIATE_TEST_SUITE_P(Types, Shapes, testing::ValuesIn(kTypes), refusal_name);
 

@@ -1,4 +1,6 @@
 // Which keys a row sees, against the definition: key j is visible iff j <= i + offset.
+#include "problem/visible.h"
+
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>

@@ -1,0 +1,157 @@
+// Checks what a call writes: shapes and types, then the memory of everything it touches.
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "base/status_text.h"
+#include "problem/overlap.h"
+#include "problem/problem.h"
+
+namespace regard::problem {
+namespace {
+
+using base::invalid;
+using base::text;
+using base::unsupported;
+using std::to_string;
+
+/// State of the top keys lives in scratch, row by row.
+constexpr std::int64_t kMostTopKeys = 1024;
+
+struct Output {
+  const char* name;
+  Tensor tensor;
+  Shape shape;
+  DType dtype;
+  bool any_float = false;  ///< instead of `dtype`
+};
+
+Status check_output(const Output& output, const Problem& p) {
+  const auto& [name, tensor, shape, dtype, any_float] = output;
+  if (!tensor.data) return {};
+  if (Status status = check_shape(name, tensor.shape, shape); !status.ok()) return status;
+  if (any_float) {
+    if (Status status = check_float(name, tensor.dtype); !status.ok()) return status;
+  } else if (tensor.dtype != dtype) {
+    return invalid(std::string(name) + ": dtype " + dtype_name(tensor.dtype) + " differs from " +
+                   dtype_name(dtype) + ", which goes with q's " + dtype_name(p.dtype));
+  }
+  return check_axes(name, tensor);
+}
+
+/// How many top keys are wanted: the last axis of both tensors.
+Status check_top(const Problem& p, std::int64_t& count) {
+  const Tensor& weights = p.outputs.top_weights;
+  const Tensor& keys = p.outputs.top_keys;
+  count = weights.data ? weights.shape[3] : keys.shape[3];
+  if (!weights.data && !keys.data) return {};
+  const char* name = weights.data ? "top_weights" : "top_keys";
+  if (count < 1 || count > kMostTopKeys) {
+    return invalid(std::string(name) + ": " + to_string(count) + " top keys are not in [1, " +
+                   to_string(kMostTopKeys) + "]");
+  }
+  return {};
+}
+
+struct Named {
+  const char* name;
+  ConstTensor tensor;
+};
+
+std::vector<Named> inputs_of(const Problem& p) {
+  std::vector<Named> inputs = {{"q", p.q}, {"k", p.k}, {"v", p.v}};
+  const Named optional[] = {
+      {"mask", p.mask}, {"bias", p.bias}, {"alibi_slopes", p.alibi_slopes}, {"sinks", p.sinks}};
+  std::ranges::copy_if(optional, std::back_inserter(inputs),
+                       [](const Named& input) { return input.tensor.data != nullptr; });
+  return inputs;
+}
+
+std::vector<Named> outputs_of(const Problem& p) {
+  const Outputs& o = p.outputs;
+  const auto bytes = std::int64_t(p.scratch.size());
+  const Tensor scratch{p.scratch.data(), DType::boolean, {1, 1, 1, bytes}, {0, 0, 0, 1}};
+  const Named all[] = {{"out", o.out},
+                       {"lse", o.lse},
+                       {"weights", o.weights},
+                       {"entropy", o.entropy},
+                       {"top_weights", o.top_weights},
+                       {"top_keys", o.top_keys},
+                       {"key_mass", o.key_mass},
+                       {"scratch", scratch}};
+  std::vector<Named> outputs;
+  std::ranges::copy_if(all, std::back_inserter(outputs),
+                       [](const Named& output) { return output.tensor.data != nullptr; });
+  return outputs;
+}
+
+Status check_scratch(const Problem& p, std::int64_t scratch_bytes) {
+  if (p.scratch.empty()) return {};
+  constexpr std::uintptr_t kAlignment = 64;
+  if (std::int64_t(p.scratch.size()) < scratch_bytes) {
+    return invalid("scratch: " + to_string(p.scratch.size()) + " bytes are less than the " +
+                   to_string(scratch_bytes) + " that this call takes");
+  }
+  const std::uintptr_t past = reinterpret_cast<std::uintptr_t>(p.scratch.data()) % kAlignment;
+  if (past == 0) return {};
+  return invalid("scratch: its address is " + to_string(past) + " bytes past a multiple of " +
+                 to_string(kAlignment));
+}
+
+}  // namespace
+
+Status check_outputs(const Problem& p) {
+  const Outputs& o = p.outputs;
+  if (p.packed() && o.weights.data) {
+    return unsupported("weights: packed sequences have none, ask for one sequence at a time");
+  }
+  const std::int64_t chosen = p.rows.empty() ? p.sq : std::int64_t(p.rows.size());
+  std::int64_t top = 0;
+  if (Status status = check_top(p, top); !status.ok()) return status;
+  const auto [batch, heads, rows, d] = p.q.shape;
+  const std::int64_t keys = p.k.shape[2];
+  const Output outputs[] = {{"out", o.out, {batch, heads, rows, p.dv}, p.dtype, true},
+                            {"lse", o.lse, {batch, heads, rows, 1}, p.compute},
+                            {"weights", o.weights, {batch, heads, chosen, keys}, p.compute},
+                            {"entropy", o.entropy, {batch, heads, rows, 1}, p.compute},
+                            {"top_weights", o.top_weights, {batch, heads, rows, top}, p.compute},
+                            {"top_keys", o.top_keys, {batch, heads, rows, top}, DType::i64},
+                            {"key_mass", o.key_mass, {batch, heads, 1, keys}, p.compute}};
+  for (const Output& output : outputs) {
+    if (Status status = check_output(output, p); !status.ok()) return status;
+  }
+  return {};
+}
+
+Status check_memory(const Problem& p, std::int64_t scratch_bytes) {
+  const std::vector<Named> inputs = inputs_of(p);
+  const std::vector<Named> outputs = outputs_of(p);
+  if (Status status = check_scratch(p, scratch_bytes); !status.ok()) return status;
+  for (const auto& [name, tensor] : inputs) {
+    if (Status status = check_pointer(name, tensor); !status.ok()) return status;
+  }
+  for (auto output = outputs.begin(); output != outputs.end(); ++output) {
+    const auto& [name, tensor] = *output;
+    if (Status status = check_pointer(name, tensor); !status.ok()) return status;
+    if (overlaps_itself(tensor)) {
+      return invalid(std::string(name) + ": strides " + text(tensor.strides) + " make shape " +
+                     text(tensor.shape) + " overlap itself");
+    }
+    const auto clash = [&view = output->tensor](const Named& other) {
+      return overlap(view, other.tensor);
+    };
+    const auto input = std::ranges::find_if(inputs, clash);
+    if (input != inputs.end()) {
+      return invalid(std::string(name) + ": its memory overlaps that of " + input->name);
+    }
+    const auto earlier = std::find_if(outputs.begin(), output, clash);
+    if (earlier != output) {
+      return invalid(std::string(name) + ": its memory overlaps that of " + earlier->name);
+    }
+  }
+  return {};
+}
+
+}  // namespace regard::problem

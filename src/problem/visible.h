@@ -1,0 +1,30 @@
+// Causal alignment, window and lengths as "row i sees keys [lo, hi)".
+#pragma once
+
+#include <cstdint>
+
+#include "problem/problem.h"
+
+namespace regard::problem {
+
+/// Empty when lo >= hi; hi is below 0 where the row itself does not exist.
+struct KeyRange {
+  std::int64_t lo = 0;
+  std::int64_t hi = 0;
+};
+
+/// Query rows and keys of batch entry b that exist.
+std::int64_t row_count(const Problem& problem, std::int64_t b) noexcept;
+std::int64_t key_count(const Problem& problem, std::int64_t b) noexcept;
+
+/// What is added to a row's number to give its position among the keys; at most 2^32 in size, from
+/// where on every row sees all keys or none.
+std::int64_t position_offset(const Problem& problem, std::int64_t b) noexcept;
+
+/// Keys that row i of batch entry b may see, within [0, key_count]; a mask or bias may hide more.
+KeyRange visible_keys(const Problem& problem, std::int64_t b, std::int64_t i) noexcept;
+
+/// Batch entries whose rows have different ranges: 1 when all entries share them.
+std::int64_t distinct_ranges(const Problem& problem) noexcept;
+
+}  // namespace regard::problem
