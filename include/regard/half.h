@@ -1,5 +1,6 @@
 // Conversions of the 16-bit float types, bit by bit: exact where they widen, to nearest (ties to
-// even) where they narrow. NaN stays NaN, its sign and upper payload kept; subnormals count.
+// even) where they narrow. NaN stays NaN, its sign and upper payload kept; subnormals count, also
+// where the caller flushes them.
 #pragma once
 
 #include <bit>
@@ -20,14 +21,16 @@ constexpr float to_float(F16 x) noexcept {
     const std::uint32_t quiet = magnitude > 0x7c00 ? 0x400000 : 0;
     return std::bit_cast<float>(sign | 0x7f800000 | (magnitude & 0x3ff) << 13 | quiet);
   }
-  // The exponents differ by 112; the product also makes normal numbers of subnormals.
-  const float value = std::bit_cast<float>(magnitude << 13) * 0x1p112f;
-  return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(value));
+  if (magnitude < 0x400) {  // subnormal: a multiple of 2^-24
+    const float value = float(magnitude) * 0x1p-24f;
+    return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(value));
+  }
+  return std::bit_cast<float>(sign | ((magnitude << 13) + (112u << 23)));  // biases: 127 - 15
 }
 
 constexpr BF16 to_bf16(float x) noexcept {
   const auto bits = std::bit_cast<std::uint32_t>(x);
-  if (x != x) return {std::uint16_t(bits >> 16 | 0x40)};
+  if ((bits & 0x7fffffff) > 0x7f800000) return {std::uint16_t(bits >> 16 | 0x40)};  // NaN
   return {std::uint16_t((bits + 0x7fff + (bits >> 16 & 1)) >> 16)};
 }
 

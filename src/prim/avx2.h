@@ -134,4 +134,5 @@ using MaskF64 = Simd<double>::Mask;
 
 }  // namespace regard::REGARD_ISA
 
+#include "prim/convert_x86.h"
 #include "prim/flush_x86.h"

@@ -118,4 +118,5 @@ struct Simd<double> {
 
 }  // namespace regard::REGARD_ISA
 
+#include "prim/convert_x86.h"
 #include "prim/flush_x86.h"

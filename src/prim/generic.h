@@ -129,6 +129,7 @@ template <class V>
 
 }  // namespace regard::REGARD_ISA
 
+#include "prim/convert_generic.h"
 #if defined(__aarch64__)
 #include "prim/flush_aarch64.h"
 #else

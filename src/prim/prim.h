@@ -3,5 +3,6 @@
 
 #include REGARD_PRIM
 
+#include "prim/convert.h"
 #include "prim/exp2.h"
 #include "prim/log.h"

@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <limits>
 #include <random>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -13,26 +12,8 @@
 #include "dispatch/dispatch.h"
 #include "prim/probe.h"
 
-namespace regard {
-
-#define REGARD_ENTRY(isa)            \
-  namespace isa {                    \
-  extern const test::Probes kProbes; \
-  }
-REGARD_ISAS
-#undef REGARD_ENTRY
-
-namespace test {
+namespace regard::test {
 namespace {
-
-const Probes& probes() {
-  const std::string name = dispatch::chosen().isa->name;
-#define REGARD_ENTRY(isa) \
-  if (name == #isa) return isa::kProbes;
-  REGARD_ISAS
-#undef REGARD_ENTRY
-  throw std::logic_error("no probe for " + name);
-}
 
 template <class T>
 const Probe<T>& probe() {
@@ -183,5 +164,4 @@ TEST(Prim, LogIsWithinItsStatedUlps) {
 }
 
 }  // namespace
-}  // namespace test
-}  // namespace regard
+}  // namespace regard::test

@@ -47,11 +47,48 @@ constexpr test::Probe<T> kProbe = {
           each_vector<T>(count,
                          [&](auto at) { store(y + at, maximum(load(a + at), load(b + at))); });
         },
+    .read =
+        [](contract::Element type, const void* source, std::int64_t step, std::int64_t count,
+           T* target) {
+          const FlushDenormals flush;
+          read_elements(type, source, step, count, target);
+        },
+    .write =
+        [](contract::Element type, const T* source, std::int64_t source_step, std::int64_t count,
+           void* target, std::int64_t step) {
+          const FlushDenormals flush;
+          write_elements(type, source, source_step, count, target, step);
+        },
+};
+
+constexpr test::HalfProbe kF16 = {
+    .widen =
+        [](std::uint16_t x) {
+          const FlushDenormals flush;
+          return f16_to_f32(x);
+        },
+    .narrow =
+        [](float x) {
+          const FlushDenormals flush;
+          return f32_to_f16(x);
+        },
+};
+constexpr test::HalfProbe kBF16 = {
+    .widen =
+        [](std::uint16_t x) {
+          const FlushDenormals flush;
+          return bf16_to_f32(x);
+        },
+    .narrow =
+        [](float x) {
+          const FlushDenormals flush;
+          return f32_to_bf16(x);
+        },
 };
 
 }  // namespace
 
 extern const test::Probes kProbes;
-constinit const test::Probes kProbes = {kProbe<float>, kProbe<double>, log_positive};
+constinit const test::Probes kProbes = {kProbe<float>, kProbe<double>, log_positive, kF16, kBF16};
 
 }  // namespace regard::REGARD_ISA

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "contract/element.h"
+
 namespace regard::test {
 
 /// Counts are multiples of 16; arrays are 64-byte aligned.
@@ -16,12 +18,28 @@ struct Probe {
   void (*fma_within)(const T* lo, const T* hi, const T* a, const T* b, const T* c, T* y,
                      std::int64_t count);
   void (*maximum)(const T* a, const T* b, T* y, std::int64_t count);
+  /// read_elements and write_elements, called as kernels call them: flushing denormals.
+  void (*read)(contract::Element type, const void* source, std::int64_t step, std::int64_t count,
+               T* target);
+  void (*write)(contract::Element type, const T* source, std::int64_t source_step,
+                std::int64_t count, void* target, std::int64_t step);
+};
+
+/// One number at a time, flushing denormals.
+struct HalfProbe {
+  float (*widen)(std::uint16_t x);
+  std::uint16_t (*narrow)(float x);
 };
 
 struct Probes {
   Probe<float> f32;
   Probe<double> f64;
   double (*log_positive)(double x);
+  HalfProbe f16;
+  HalfProbe bf16;
 };
+
+/// Those of the ISA that this program runs on.
+const Probes& probes();
 
 }  // namespace regard::test

@@ -1,0 +1,25 @@
+#include <stdexcept>
+#include <string>
+
+#include "dispatch/dispatch.h"
+#include "prim/probe.h"
+
+namespace regard {
+
+#define REGARD_ENTRY(isa)            \
+  namespace isa {                    \
+  extern const test::Probes kProbes; \
+  }
+REGARD_ISAS
+#undef REGARD_ENTRY
+
+const test::Probes& test::probes() {
+  const std::string name = dispatch::chosen().isa->name;
+#define REGARD_ENTRY(isa) \
+  if (name == #isa) return isa::kProbes;
+  REGARD_ISAS
+#undef REGARD_ENTRY
+  throw std::logic_error("no probe for " + name);
+}
+
+}  // namespace regard
