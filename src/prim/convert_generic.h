@@ -11,11 +11,11 @@ namespace regard::REGARD_ISA {
 [[gnu::always_inline]] inline float f16_to_f32(std::uint16_t x) {
   const std::int32_t magnitude = x & 0x7fff;
   const std::int32_t rebias = 112 << 23;  // 127 - 15; twice for infinity and NaN
-  const std::int32_t normal = (magnitude << 13) + rebias;
-  const std::int32_t special = (normal + rebias) | (magnitude > 0x7c00 ? 0x400000 : 0);
+  const std::int32_t special = magnitude >= 0x7c00 ? rebias : 0;
+  const std::int32_t quiet = magnitude > 0x7c00 ? 0x400000 : 0;
+  const std::int32_t normal = ((magnitude << 13) + rebias + special) | quiet;
   const auto subnormal = std::bit_cast<std::int32_t>(float(magnitude) * 0x1p-24f);
-  const std::int32_t finite = magnitude < 0x400 ? subnormal : normal;
-  const std::int32_t value = magnitude < 0x7c00 ? finite : special;
+  const std::int32_t value = magnitude < 0x400 ? subnormal : normal;
   return std::bit_cast<float>(std::uint32_t(x & 0x8000) << 16 | std::uint32_t(value));
 }
 
