@@ -1,6 +1,6 @@
 // The direct loop for f64, compiled once per ISA.
 #include "isa/parts.h"
-#include "kernels/direct.h"
+#include "kernels/mass.h"
 
 namespace regard::REGARD_ISA {
 

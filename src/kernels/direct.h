@@ -1,7 +1,7 @@
-// The direct loop: S' = K Q', O' = V' P' with lanes as query rows. K and V are read in place, at
-// any stride, by broadcast; maximum, sum and rescaling are vertical. Blocks of keys lie on the
-// sequence's own grid and every lane does the same arithmetic whatever the other lanes hold, so a
-// row's bits depend on its own query and keys alone.
+// The direct loop: S' = K Q', O' = V' P' with lanes as query rows. K and V are read by broadcast,
+// in place at any stride or from a converted block; maximum, sum and rescaling are vertical. Blocks
+// of keys lie on the sequence's own grid and every lane does the same arithmetic whatever the other
+// lanes hold, so a row's bits depend on its own query, keys and options alone.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,8 @@
 
 #include "contract/direct.h"
 #include "kernels/direct_scores.h"
+#include "kernels/hiding.h"
+#include "kernels/inspect.h"
 #include "kernels/output.h"
 #include "kernels/panels.h"
 #include "kernels/row_state.h"
@@ -17,39 +19,45 @@
 namespace regard::REGARD_ISA {
 
 inline constexpr int kMostGroups = 8;
-inline constexpr double kLog2E = 1.44269504088896340736;
 
-/// Gives m to the rows whose first key lies in this block.
-template <class T, int kVectors>
+/// Gives m to the rows that see their first key in this block.
+template <bool kGeneral, class T, int kVectors>
 void set_references(const Visit<T>& visit) {
   using S = DirectShape<T>;
-  const Keys first_keys = {visit.group.keys.any.begin, visit.group.keys.all.begin + 1};
-  const Keys here = intersect(first_keys, visit.block);
-  if (here.begin >= here.end) return;
-  for (auto t = floor_to(here.begin, S::kKeys); t < here.end; t += S::kKeys) {
-    const auto largest = largest_scores<T, kVectors>(visit, t, t + S::kKeys);
+  auto& group = visit.group;
+  for_each_tile(visit, [&]<bool>(std::int64_t t) {
+    if (group.unset == 0) return;
+    std::uint64_t seeing = 0;
+    for (int i = 0; i < S::kKeys; ++i) seeing |= visit.view.seen[t + i];
+    seeing &= group.unset;
+    if (seeing == 0) return;
+    auto largest = no_scores<T, kVectors>();
+    raise_to_largest<kGeneral>(visit, t, largest);
     alignas(64) T values[S::kWidth];
     for (int j = 0; j < kVectors; ++j) store(values + S::kLanes * j, largest.v[j]);
-    for (int r = 0; r < visit.group.count; ++r) {
-      const auto lo = visit.group.lo[r];
-      if (lo >= t && lo < t + S::kKeys && lo < visit.group.hi[r]) visit.group.m[r] = values[r];
+    for (int r = 0; r < group.count; ++r) {
+      if (seeing >> r & 1) group.m[r] = values[r];
     }
-  }
+    group.unset &= ~seeing;
+  });
 }
 
 /// Raises m of the rows whose sum has passed the limit, to the largest score of the block or by
 /// kLeastRaise; rescales their l and O. Rows with a NaN sum are past helping and stay.
-template <class T, int kVectors>
+template <bool kGeneral, class T, int kVectors>
 void raise_references(const Visit<T>& visit, const RowVectors<T, kVectors>& sums) {
   using S = DirectShape<T>;
-  const auto largest = largest_scores<T, kVectors>(visit, visit.tiles.begin, visit.tiles.end);
+  auto largest = no_scores<T, kVectors>();
+  for_each_tile(visit,
+                [&]<bool>(std::int64_t t) { raise_to_largest<kGeneral>(visit, t, largest); });
+  const auto least = broadcast(T(kLeastRaise) / visit.unit);
   for (int j = 0; j < kVectors; ++j) {
     const auto over = greater(sums.v[j], broadcast(T(kRaiseAbove)));
     if (!any(over)) continue;
     T* m = visit.group.m + S::kLanes * j;
     T* l = visit.group.l + S::kLanes * j;
-    const auto raised = maximum(load(m) + broadcast(T(kLeastRaise)), largest.v[j]);
-    const auto factor = exp2<T>(load(m) - raised);
+    const auto raised = maximum(load(m) + least, largest.v[j]);
+    const auto factor = exp2<T>(exponent_of<kGeneral>(load(m), raised, visit.unit));
     store(m, select(over, raised, load(m)));
     store(l, select(over, load(l) * factor, load(l)));
     for (std::int64_t d = 0; d < visit.task.value_dims; ++d) {
@@ -60,20 +68,20 @@ void raise_references(const Visit<T>& visit, const RowVectors<T, kVectors>& sums
 }
 
 /// Adds p v for keys that some row does not see: hidden pairs are skipped, not multiplied by 0,
-/// because 0 times infinity is not 0.
+/// because 0 times infinity is not 0. Keys that no row sees are not read.
 template <class T, int kVectors>
-[[gnu::always_inline]] inline void add_partial(const Visit<T>& visit, Keys keys,
+[[gnu::always_inline]] inline void add_partial(const Visit<T>& visit, const Run& run,
                                                const T* const (&column)[DirectShape<T>::kKeys],
                                                Tile<T, DirectShape<T>::kKeys, kVectors>& tile) {
   using S = DirectShape<T>;
-  for (std::int64_t key = keys.begin; key < keys.end; ++key) {
-    const std::int64_t offset = key - visit.block.begin;
+  for (std::int64_t key = run.begin; key < run.end; ++key) {
+    if (visit.view.seen[key] == 0) continue;
     for (int j = 0; j < kVectors; ++j) {
-      const auto seen = lanes_seeing(visit, offset, j);
-      const auto p = load(visit.p + offset * S::kWidth + S::kLanes * j);
+      const auto seen = lanes_seeing(visit, key, j);
+      const auto p = load(visit.p + key * S::kWidth + S::kLanes * j);
 #pragma GCC unroll 8
       for (int i = 0; i < S::kKeys; ++i) {
-        const auto v = broadcast(column[i][offset * visit.task.v_row]);
+        const auto v = broadcast(column[i][key * visit.v.row]);
         tile.a[i][j] = fma_where(seen, v, p, tile.a[i][j]);
       }
     }
@@ -86,29 +94,28 @@ template <class T, int kVectors>
 template <class T, int kVectors>
 void add_values(const Visit<T>& visit, std::int64_t d0) {
   using S = DirectShape<T>;
-  const contract::DirectTask& task = visit.task;
-  const BlockTiles& tiles = visit.tiles;
-  const T* block_v = static_cast<const T*>(task.v) + visit.block.begin * task.v_row;
   const T* column[S::kKeys];
   for (int i = 0; i < S::kKeys; ++i) {
-    column[i] = block_v + smaller(d0 + i, task.value_dims - 1) * task.v_dim;
+    column[i] = visit.v.first + smaller(d0 + i, visit.task.value_dims - 1) * visit.v.column;
   }
-  T* out = visit.group.out + d0 * S::kWidth;
   Tile<T, S::kKeys, kVectors> tile;
 #pragma GCC unroll 8
   for (int i = 0; i < S::kKeys; ++i) {
 #pragma GCC unroll 4
     for (int j = 0; j < kVectors; ++j) tile.a[i][j] = broadcast(-T(0));
   }
-  add_partial(visit, intersect(tiles.readable, {tiles.begin, tiles.full.begin}), column, tile);
-  if (tiles.full.begin < tiles.full.end) {
-    const std::int64_t offset = tiles.full.begin - visit.block.begin;
-    for (auto& c : column) c += offset * task.v_row;
-    add_products(tile, column, task.v_row, visit.p + offset * S::kWidth, S::kWidth,
-                 tiles.full.end - tiles.full.begin);
-    for (auto& c : column) c -= offset * task.v_row;
+  for (int n = 0; n < visit.view.run_count; ++n) {
+    const Run& run = visit.view.runs[n];
+    if (!run.full) {
+      add_partial(visit, run, column, tile);
+      continue;
+    }
+    const T* from[S::kKeys];
+    for (int i = 0; i < S::kKeys; ++i) from[i] = column[i] + run.begin * visit.v.row;
+    add_products(tile, from, visit.v.row, visit.p + run.begin * S::kWidth, S::kWidth,
+                 run.end - run.begin);
   }
-  add_partial(visit, intersect(tiles.readable, {tiles.full.end, tiles.end}), column, tile);
+  T* out = visit.group.out + d0 * S::kWidth;
 #pragma GCC unroll 8
   for (int i = 0; i < S::kKeys; ++i) {
 #pragma GCC unroll 4
@@ -119,39 +126,28 @@ void add_values(const Visit<T>& visit, std::int64_t d0) {
   }
 }
 
-template <class T, int kVectors>
+template <bool kGeneral, class T, int kVectors>
 void visit_block(const Visit<T>& visit) {
   using S = DirectShape<T>;
-  enter_block(visit.group, visit.block);
-  set_references<T, kVectors>(visit);
+  if (visit.group.unset != 0) set_references<kGeneral, T, kVectors>(visit);
   RowVectors<T, kVectors> sums;
   const auto sum_block = [&] {
     sums = {};
-    weigh_block(visit, sums);
+    weigh_block<kGeneral>(visit, sums);
     for (int j = 0; j < kVectors; ++j) sums.v[j] = load(visit.group.l + S::kLanes * j) + sums.v[j];
     bool over = false;
     for (auto& v : sums.v) over |= any(greater(v, broadcast(T(kRaiseAbove))));
     return over;
   };
   if (sum_block()) {
-    raise_references(visit, sums);
+    raise_references<kGeneral>(visit, sums);
     sum_block();
   }
   for (int j = 0; j < kVectors; ++j) store(visit.group.l + S::kLanes * j, sums.v[j]);
-  if (!visit.task.out) return;
+  if (!visit.task.out.data) return;
   for (std::int64_t d = 0; d < visit.task.value_dims; d += S::kKeys) {
     add_values<T, kVectors>(visit, d);
   }
-}
-
-/// Weights of finished rows, block by block: the scores are computed once more.
-template <class T, int kVectors>
-void write_weights(const Visit<T>& visit) {
-  RowVectors<T, kVectors> unused{};
-  enter_block(visit.group, visit.block);
-  weigh_block(visit, unused);
-  store_weights(visit.task, visit.group, visit.p, visit.block.begin, visit.tiles.readable.begin,
-                visit.tiles.readable.end);
 }
 
 /// Calls action with the fewest vectors that hold the group's rows.
@@ -166,73 +162,101 @@ template <class T, int kVectors = Simd<T>::kTileVectors, class Action>
   action.template operator()<kVectors>();
 }
 
-/// Every block of keys in ascending order, and in it every group that sees any of its keys.
-template <class T, class Action>
-void for_each_visit(const contract::DirectTask& task, typename DirectShape<T>::Group* groups,
-                    int group_count, const Action& action) {
-  Keys keys{task.keys, 0};
-  for (int g = 0; g < group_count; ++g) {
-    if (groups[g].keys.any.end == 0) continue;
-    keys = {smaller(keys.begin, groups[g].keys.any.begin),
-            larger(keys.end, groups[g].keys.any.end)};
+/// The row groups of a task and the worker's memory that they share.
+template <class T>
+struct Groups {
+  using S = DirectShape<T>;
+
+  const contract::DirectTask& task;
+  T* p;
+  T* bias;
+  KeyReader<T> k, v;
+  T unit;
+  int count = 0;
+  typename S::Group group[kMostGroups];
+
+  explicit Groups(const contract::DirectTask& t)
+      : task(t),
+        p(reinterpret_cast<T*>(t.scratch)),
+        bias(reinterpret_cast<T*>(t.scratch + t.layout.bias_bytes)),
+        k(t.k, t.dims, reinterpret_cast<T*>(t.scratch + t.layout.keys_bytes)),
+        v(t.v, t.value_dims, reinterpret_cast<T*>(t.scratch + t.layout.values_bytes)),
+        unit(T(units_of(t.score).exponent)) {}
+
+  /// Sets up group `count` with the rows from `first` on.
+  void add(std::byte* memory, std::int64_t first, std::int64_t end) {
+    auto& next = group[count++];
+    next = typename S::Group(memory, task.layout, task.top_count);
+    next.first = first;
+    next.count = int(smaller(S::kWidth, end - first));
+    start_rows(next, task, task.out.data ? ceil_to(task.value_dims, S::kKeys) : 0);
+    pack_queries(task, next, T(units_of(task.score).factor));
   }
-  for (auto begin = floor_to(keys.begin, kBlockKeys); begin < keys.end; begin += kBlockKeys) {
-    const Keys block = {begin, smaller(begin + kBlockKeys, task.keys)};
-    for (int g = 0; g < group_count; ++g) {
-      const BlockTiles tiles = block_tiles(groups[g].keys, block, DirectShape<T>::kKeys);
-      if (tiles.begin == tiles.end) continue;
-      action(Visit<T>{task, groups[g], block, tiles, reinterpret_cast<T*>(task.scratch)});
+};
+
+/// Every block of `keys` in ascending order, and in it every group that sees any of its keys.
+template <bool kValues, class T, class Action>
+void for_each_visit(Groups<T>& groups, Keys keys, const Action& action) {
+  Keys some{keys.end, keys.begin};
+  for (int g = 0; g < groups.count; ++g) {
+    const Keys& any = groups.group[g].keys.any;
+    if (any.end != 0) some = {smaller(some.begin, any.begin), larger(some.end, any.end)};
+  }
+  some = intersect(some, keys);
+  BlockView view;
+  for (auto begin = floor_to(some.begin, kBlockKeys); begin < some.end; begin += kBlockKeys) {
+    const Keys block = {begin, smaller(begin + kBlockKeys, groups.task.keys)};
+    groups.k.enter(block);
+    groups.v.enter(block);
+    for (int g = 0; g < groups.count; ++g) {
+      auto& group = groups.group[g];
+      look_at_block(groups.task, group, block, DirectShape<T>::kKeys, groups.bias, view);
+      if (view.run_count == 0) continue;
+      if (groups.task.score.slopes.data) place_rows(group, groups.task, block);
+      const KeyRows<T> v = kValues ? groups.v.read(view) : KeyRows<T>{};
+      action(Visit<T>{groups.task, group, view, groups.k.read(view), v, groups.unit, groups.p,
+                      groups.bias});
     }
   }
 }
 
-template <class T>
-void finish_group(const contract::DirectTask& task, const typename DirectShape<T>::Group& group) {
-  if (task.out) store_out(task, group);
-  if (task.lse) store_lse(task, group);
-  if (task.weights) {
-    clear_weights(task, group, 0, group.keys.any.begin);
-    clear_weights(task, group, group.keys.any.end, task.keys);
+template <bool kGeneral, class T>
+void run_rows(const contract::DirectTask& task) {
+  using S = DirectShape<T>;
+  Groups<T> groups(task);
+  std::byte* memory = task.scratch + task.layout.groups_bytes;
+  for (auto first = task.row_begin; first < task.row_end; first += S::kWidth) {
+    groups.add(memory, first, task.row_end);
+    memory += task.layout.group_size_bytes;
   }
+  const Keys keys{0, task.keys};
+  const auto visit_all = [](const Visit<T>& visit) {
+    with_vectors<T>(visit.group.count,
+                    [&]<int kVectors>() { visit_block<kGeneral, T, kVectors>(visit); });
+  };
+  if (task.out.data) {
+    for_each_visit<true>(groups, keys, visit_all);
+  } else {
+    for_each_visit<false>(groups, keys, visit_all);
+  }
+  const bool again = task.weights.data || task.entropy.data || task.top_count > 0;
+  for (int g = 0; g < groups.count; ++g) {
+    finish_rows(task, groups.group[g]);
+    if (task.out.data) store_out(task, groups.group[g]);
+    if (task.weights.data) clear_weights(task, groups.group[g]);
+  }
+  if (!again) return;
+  for_each_visit<false>(groups, keys, [](const Visit<T>& visit) {
+    with_vectors<T>(visit.group.count,
+                    [&]<int kVectors>() { look_again<kGeneral, T, kVectors>(visit); });
+  });
+  for (int g = 0; g < groups.count; ++g) store_stats(task, groups.group[g]);
 }
 
 template <class T>
 void run_direct(const contract::DirectTask& task) noexcept {
-  using S = DirectShape<T>;
   const FlushDenormals flush;
-  typename S::Group groups[kMostGroups];
-  int count = 0;
-  for (auto first = task.row_begin; first < task.row_end; first += S::kWidth, ++count) {
-    auto& group = groups[count];
-    group = typename S::Group(
-        task.scratch + task.layout.group_offset_bytes + count * task.layout.group_bytes,
-        task.layout);
-    group.first = first;
-    group.count = int(smaller(S::kWidth, task.row_end - first));
-    start_rows(group, task, task.out ? ceil_to(task.value_dims, S::kKeys) : 0);
-    pack_queries<T, S::kWidth>(task, first, group.count, group.lo, group.hi, T(task.scale * kLog2E),
-                               group.queries);
-  }
-  for_each_visit<T>(task, groups, count, [](const Visit<T>& visit) {
-    with_vectors<T>(visit.group.count, [&]<int kVectors>() { visit_block<T, kVectors>(visit); });
-  });
-  for (int g = 0; g < count; ++g) finish_group<T>(task, groups[g]);
-  if (!task.weights) return;
-  for_each_visit<T>(task, groups, count, [](const Visit<T>& visit) {
-    with_vectors<T>(visit.group.count, [&]<int kVectors>() { write_weights<T, kVectors>(visit); });
-  });
+  is_general(task.score) ? run_rows<true, T>(task) : run_rows<false, T>(task);
 }
-
-/// The facts of this loop for the plan.
-template <class T>
-inline constexpr contract::DirectKernel kDirectKernel = {
-    .run = run_direct<T>,
-    .rows_per_group = DirectShape<T>::kWidth,
-    .keys_per_tile = DirectShape<T>::kKeys,
-    .keys_per_block = kBlockKeys,
-    .element_bytes = sizeof(T),
-    .state_values_per_row = DirectShape<T>::Group::kStateValues,
-    .most_groups = kMostGroups,
-};
 
 }  // namespace regard::REGARD_ISA

@@ -1,19 +1,20 @@
 // Scores and weights of the direct loop: a tile of keys x rows in registers, S' = K Q', turned into
-// weights relative to each row's reference m. K is read in place by broadcast; what a lane computes
-// does not depend on the other lanes.
+// weights relative to each row's reference m. K is read by broadcast; what a lane computes does not
+// depend on the other lanes. Two forms: plain (scale and intervals), and general, with the hook and
+// pairs hidden one by one.
 #pragma once
 
 #include <cstdint>
 
 #include "contract/direct.h"
+#include "kernels/panels.h"
 #include "kernels/row_state.h"
+#include "kernels/score_hook.h"
 #include "kernels/tile.h"
 #include "kernels/visibility.h"
 #include "prim/prim.h"
 
 namespace regard::REGARD_ISA {
-
-inline constexpr std::int64_t kBlockKeys = 192;  // P of 192 x 48 f32 is 36 KB: it stays in L2
 
 template <class T>
 struct DirectShape {
@@ -22,7 +23,8 @@ struct DirectShape {
   static constexpr int kKeys = Simd<T>::kTileKeys;
   using Vector = typename Simd<T>::Vector;
   using Group = RowGroup<T, kWidth>;
-  static_assert(kBlockKeys % kKeys == 0);
+  static_assert(kWidth <= 64);  // bits of BlockView::seen
+  static_assert(kBlockKeys % kKeys == 0 && kBlockKeys / kKeys <= BlockView::kMostRuns);
   static_assert(kKeys + kBlockKeys / kKeys <= 64);  // roundings of l in a block: check/bound.cpp
 };
 
@@ -31,9 +33,11 @@ template <class T>
 struct Visit {
   const contract::DirectTask& task;
   typename DirectShape<T>::Group& group;
-  Keys block;
-  BlockTiles tiles;
-  T* p;  ///< (keys of the block, kWidth)
+  const BlockView& view;
+  KeyRows<T> k, v;
+  T unit;         ///< Units::exponent
+  T* p;           ///< (keys of the block, kWidth)
+  const T* bias;  ///< the same shape
 };
 
 template <class T, int kVectors>
@@ -41,84 +45,97 @@ struct RowVectors {
   typename DirectShape<T>::Vector v[kVectors];
 };
 
-/// Scores of keys [t, t + kKeys), in base-2 exponents. Keys that may not be touched are replaced
-/// by a readable one; their scores are masked by the caller.
-template <class T, int kVectors>
-[[gnu::always_inline]] inline auto score_tile(const Visit<T>& visit, std::int64_t t) {
+/// Lanes of vector j whose row sees key `key` of the block.
+template <class T>
+[[gnu::always_inline]] inline auto lanes_seeing(const Visit<T>& visit, std::int64_t key, int j) {
+  return lanes_of<T>(visit.view.seen[key] >> (DirectShape<T>::kLanes * j));
+}
+
+/// Scores of kKeys keys of the block from `t` on, at `stage`. In a partial tile, keys that no row
+/// sees are replaced by one that is seen; the caller masks them.
+template <bool kGeneral, bool kPartial, class T, int kVectors>
+[[gnu::always_inline]] inline auto score_tile(const Visit<T>& visit, std::int64_t t,
+                                              contract::Stage stage = contract::Stage::biased) {
   using S = DirectShape<T>;
-  const contract::DirectTask& task = visit.task;
   const T* key[S::kKeys];
+  std::int64_t spare = t;
+  if constexpr (kPartial) {
+    while (visit.view.seen[spare] == 0) ++spare;
+  }
   for (int i = 0; i < S::kKeys; ++i) {
-    const auto readable =
-        smaller(larger(t + i, visit.tiles.readable.begin), visit.tiles.readable.end - 1);
-    key[i] = static_cast<const T*>(task.k) + readable * task.k_row;
+    const bool readable = !kPartial || visit.view.seen[t + i] != 0;
+    key[i] = visit.k.first + (readable ? t + i : spare) * visit.k.row;
   }
   Tile<T, S::kKeys, kVectors> tile{};
-  add_products(tile, key, task.k_dim, visit.group.queries, S::kWidth, task.dims);
+  add_products(tile, key, visit.k.column, visit.group.queries, S::kWidth, visit.task.dims);
+  if constexpr (kGeneral) {
+    apply_hook(visit.task.score, visit.group, visit.bias, stage, t, tile);
+  }
   return tile;
 }
 
-/// Lanes of vector j whose row sees the key at `offset` from the start of the block.
-template <class T>
-[[gnu::always_inline]] inline auto lanes_seeing(const Visit<T>& visit, std::int64_t offset, int j) {
-  constexpr int lanes = DirectShape<T>::kLanes;
-  return within(load(visit.group.block_lo + lanes * j), broadcast(T(offset)),
-                load(visit.group.block_hi + lanes * j));
-}
-
 /// Turns a tile of scores into weights relative to m, stores them and adds them to the sums.
-template <bool kPartial, class T, int kVectors>
+template <bool kGeneral, bool kPartial, class T, int kVectors>
 [[gnu::always_inline]] inline void weigh_tile(const Visit<T>& visit, std::int64_t t,
                                               RowVectors<T, kVectors>& sums) {
   using S = DirectShape<T>;
-  const auto tile = score_tile<T, kVectors>(visit, t);
-  const std::int64_t offset = t - visit.block.begin;
+  const auto tile = score_tile<kGeneral, kPartial, T, kVectors>(visit, t);
 #pragma GCC unroll 4
   for (int j = 0; j < kVectors; ++j) {
     const auto m = load(visit.group.m + S::kLanes * j);
     auto sum = broadcast(T(0));
 #pragma GCC unroll 8
     for (int i = 0; i < S::kKeys; ++i) {
-      auto p = exp2<T>(tile.a[i][j] - m);
-      if constexpr (kPartial) {
-        p = select(lanes_seeing(visit, offset + i, j), p, broadcast(T(0)));
-      }
+      auto p = exp2<T>(exponent_of<kGeneral>(tile.a[i][j], m, visit.unit));
+      if constexpr (kPartial) p = select(lanes_seeing(visit, t + i, j), p, broadcast(T(0)));
       sum = sum + p;
-      store(visit.p + (offset + i) * S::kWidth + S::kLanes * j, p);
+      store(visit.p + (t + i) * S::kWidth + S::kLanes * j, p);
     }
     sums.v[j] = sums.v[j] + sum;
   }
 }
 
-/// P of the whole block and its sums. Sums are taken by tile, then by block, then over blocks:
-/// chains of at most 64 roundings and one for each block.
-template <class T, int kVectors>
-void weigh_block(const Visit<T>& visit, RowVectors<T, kVectors>& sums) {
+/// Calls action<kPartial>(t) for every tile that some row sees, in ascending order.
+template <class T, class Action>
+[[gnu::always_inline]] inline void for_each_tile(const Visit<T>& visit, const Action& action) {
   constexpr int keys = DirectShape<T>::kKeys;
-  const BlockTiles& tiles = visit.tiles;
-  std::int64_t t = tiles.begin;
-  for (; t < tiles.full.begin; t += keys) weigh_tile<true>(visit, t, sums);
-  for (; t < tiles.full.end; t += keys) weigh_tile<false>(visit, t, sums);
-  for (; t < tiles.end; t += keys) weigh_tile<true>(visit, t, sums);
-}
-
-/// The largest score among the keys of [begin, end) that each row sees, -infinity if none.
-template <class T, int kVectors>
-RowVectors<T, kVectors> largest_scores(const Visit<T>& visit, std::int64_t begin,
-                                       std::int64_t end) {
-  using S = DirectShape<T>;
-  RowVectors<T, kVectors> largest;
-  for (auto& v : largest.v) v = broadcast(-T(__builtin_inf()));
-  for (std::int64_t t = begin; t < end; t += S::kKeys) {
-    const auto tile = score_tile<T, kVectors>(visit, t);
-    for (int i = 0; i < S::kKeys; ++i) {
-      for (int j = 0; j < kVectors; ++j) {
-        largest.v[j] = select(lanes_seeing(visit, t - visit.block.begin + i, j),
-                              maximum(tile.a[i][j], largest.v[j]), largest.v[j]);
-      }
+  for (int n = 0; n < visit.view.run_count; ++n) {
+    const Run& run = visit.view.runs[n];
+    if (run.full) {
+      for (auto t = run.begin; t < run.end; t += keys) action.template operator()<false>(t);
+    } else {
+      for (auto t = run.begin; t < run.end; t += keys) action.template operator()<true>(t);
     }
   }
-  return largest;
+}
+
+/// P of the whole block and its sums. Sums are taken by tile, then by block, then over blocks:
+/// chains of at most 64 roundings and one for each block.
+template <bool kGeneral, class T, int kVectors>
+void weigh_block(const Visit<T>& visit, RowVectors<T, kVectors>& sums) {
+  for_each_tile(visit, [&]<bool kPartial>(std::int64_t t) {
+    weigh_tile<kGeneral, kPartial>(visit, t, sums);
+  });
+}
+
+/// Raises `largest` to the largest score in the tile among the keys that each row sees.
+template <bool kGeneral, class T, int kVectors>
+void raise_to_largest(const Visit<T>& visit, std::int64_t t, RowVectors<T, kVectors>& largest) {
+  using S = DirectShape<T>;
+  const auto tile = score_tile<kGeneral, true, T, kVectors>(visit, t);
+  for (int i = 0; i < S::kKeys; ++i) {
+    for (int j = 0; j < kVectors; ++j) {
+      largest.v[j] =
+          select(lanes_seeing(visit, t + i, j), maximum(tile.a[i][j], largest.v[j]), largest.v[j]);
+    }
+  }
+}
+
+template <class T, int kVectors>
+RowVectors<T, kVectors> no_scores() {
+  RowVectors<T, kVectors> scores;
+  for (auto& v : scores.v) v = broadcast(-T(__builtin_inf()));
+  return scores;
 }
 
 }  // namespace regard::REGARD_ISA

@@ -1,66 +1,84 @@
-// Finishing rows: out = O / l, lse = m ln 2 + ln l, and the weights 2^(s - m) / l of a tile.
-// A row that sees nothing gives 0 and -infinity whatever its lanes hold.
+// Finishing rows: out = O / l and lse = m + ln l, with the sink of the row's head in the
+// denominator. A row that saw no key gives 0 and -infinity (with a sink, its logit) whatever its
+// lanes hold; a row past the end of its sequence gives 0 and -infinity.
 #pragma once
 
 #include <cstdint>
 
 #include "contract/direct.h"
+#include "kernels/panels.h"
 #include "kernels/row_state.h"
 #include "prim/prim.h"
 
 namespace regard::REGARD_ISA {
 
+/// What a row's sums come to.
+struct RowEnd {
+  double lse;
+  double share;  ///< of the keys in the denominator: 1 without a sink
+};
+
+/// Puts the sink logit z beside keys whose log-sum-exp is `lse`. A z of +infinity gives NaN.
+inline RowEnd with_sink(double lse, double z) {
+  const double x = (z - lse) * kLog2E;
+  if (x <= 0) {
+    const double sink = exp2_of(x);
+    return {lse + log_positive(1 + sink), 1 / (1 + sink)};
+  }
+  const double keys = exp2_of(-x);
+  return {z + log_positive(1 + keys), keys / (1 + keys)};
+}
+
+inline bool is_logit(double z) {
+  return z > -__builtin_inf() || z != z;
+}
+
+/// The end of a row that saw no key: a share of 0, NaN where the sink is no number.
+inline RowEnd empty_end(bool absent, double z) {
+  if (absent || !is_logit(z)) return {-__builtin_inf(), 0};
+  return {z + (z - z), z - z};
+}
+
+/// Sets `inverse` of every row: what a weight e^(s - m) is multiplied by.
 template <class T, int kWidth>
-void store_out(const contract::DirectTask& task, const RowGroup<T, kWidth>& group) {
+void finish_rows(const contract::DirectTask& task, const RowGroup<T, kWidth>& group) {
+  const Units units = units_of(task.score);
   for (int r = 0; r < group.count; ++r) {
     const RowPlace place = row_place(task, group.first + r);
-    T* out = static_cast<T*>(task.out) + place.head * task.out_head + place.i * task.out_row;
-    const bool empty = group.empty(r);
-    const T inverse = T(1) / group.l[r];
-    for (std::int64_t d = 0; d < task.value_dims; ++d) {
-      out[d * task.out_dim] = empty ? T(0) : group.out[d * kWidth + r] * inverse;
+    const contract::Source& sinks = task.score.sinks;
+    const double z = sinks.data ? head_element<double>(sinks, place.head) : -__builtin_inf();
+    const double l = double(group.l[r]);
+    RowEnd end{double(group.m[r]) * units.natural + log_positive(l), 1};
+    group.inverse[r] = T(1) / group.l[r];
+    if (group.empty(r)) {
+      end = empty_end(group.absent(r), z);
+      group.inverse[r] = T(end.share);
+    } else if (is_logit(z)) {
+      end = with_sink(end.lse, z);
+      group.inverse[r] = T(end.share / l);
+    }
+    if (task.lse.data) number_at<T>(task.lse, place.head, place.i) = T(end.lse);
+    if (task.references.data) {
+      number_at<T>(task.references, place.head, place.i) = group.m[r];
+      number_at<T>(task.inverses, place.head, place.i) = group.inverse[r];
     }
   }
 }
 
 template <class T, int kWidth>
-void store_lse(const contract::DirectTask& task, const RowGroup<T, kWidth>& group) {
+void store_out(const contract::DirectTask& task, const RowGroup<T, kWidth>& group) {
+  T chunk[kChunk];
   for (int r = 0; r < group.count; ++r) {
     const RowPlace place = row_place(task, group.first + r);
     const bool empty = group.empty(r);
-    static_cast<T*>(task.lse)[place.head * task.lse_head + place.i * task.lse_row] =
-        empty ? -T(__builtin_inf())
-              : T(double(group.m[r]) * kLn2 + log_positive(double(group.l[r])));
-  }
-}
-
-template <class T>
-T* weights_row(const contract::DirectTask& task, std::int64_t row) {
-  const RowPlace place = row_place(task, row);
-  return static_cast<T*>(task.weights) + place.head * task.weights_head +
-         place.item * task.weights_row;
-}
-
-/// Zero for the keys in [begin, end) of the group's rows.
-template <class T, int kWidth>
-void clear_weights(const contract::DirectTask& task, const RowGroup<T, kWidth>& group,
-                   std::int64_t begin, std::int64_t end) {
-  for (int r = 0; r < group.count; ++r) {
-    T* row = weights_row<T>(task, group.first + r);
-    for (std::int64_t key = begin; key < end; ++key) row[key * task.weights_key] = 0;
-  }
-}
-
-/// Keys [begin, end) from `p`, (keys, kWidth), whose first row is key `p_begin`.
-template <class T, int kWidth>
-void store_weights(const contract::DirectTask& task, const RowGroup<T, kWidth>& group, const T* p,
-                   std::int64_t p_begin, std::int64_t begin, std::int64_t end) {
-  for (int r = 0; r < group.count; ++r) {
-    T* row = weights_row<T>(task, group.first + r);
-    const T inverse = T(1) / group.l[r];
-    for (std::int64_t key = begin; key < end; ++key) {
-      const bool hidden = key < group.lo[r] || key >= group.hi[r];
-      row[key * task.weights_key] = hidden ? T(0) : p[(key - p_begin) * kWidth + r] * inverse;
+    const T inverse = group.inverse[r];
+    for (std::int64_t d = 0; d < task.value_dims; d += kChunk) {
+      const std::int64_t count = smaller(kChunk, task.value_dims - d);
+      for (std::int64_t n = 0; n < count; ++n) {
+        chunk[n] = empty ? inverse : group.out[(d + n) * kWidth + r] * inverse;
+      }
+      write_elements<T>(task.out.type, chunk, 1, count,
+                        element_at(task.out, place.head, place.i, d), task.out.column);
     }
   }
 }

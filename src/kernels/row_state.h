@@ -1,9 +1,12 @@
 // The state of a group of rows and the rules of its softmax.
 //
-// A row holds a reference m (base-2 exponent), l = sum 2^(s - m) and O = sum 2^(s - m) v. The
-// reference is lazy: it is the largest score among the keys the row sees in the first key tile
-// where it sees any, and it is raised only when l has passed 2^32 at the end of a key block.
-// Until then a stale m costs no precision, since l and O are floating point.
+// A row holds a reference m, l = sum e^(s - m) and O = sum e^(s - m) v. The reference is lazy: it
+// is the largest score among the keys the row sees in the first key tile where it sees any, and it
+// is raised only when l has passed 2^32 at the end of a key block. Until then a stale m costs no
+// precision, since l and O are floating point.
+//
+// Scores s and m are base-2 exponents: log2(e) is folded into the queries. With softcap, bias or
+// ALiBi they are in natural units instead, and log2(e) comes in after the subtraction.
 #pragma once
 
 #include <cstddef>
@@ -16,69 +19,106 @@
 
 namespace regard::REGARD_ISA {
 
+inline constexpr double kLog2E = 1.44269504088896340736;
 /// l above this raises the reference. O stays finite for |v| < 2^95 (f32).
 inline constexpr double kRaiseAbove = 0x1p32;
-/// The least raise: whatever the block holds, the next one then starts with l <= 2^16 + its keys.
+/// The least raise, in base-2 exponents: whatever the block holds, the next one then starts with
+/// l <= 2^16 + its keys.
 inline constexpr double kLeastRaise = 16;
+
+/// In what units scores are.
+struct Units {
+  double factor = 1;    ///< of a dot product
+  double exponent = 1;  ///< of a score difference, for a base-2 exponent
+  double natural = 1;   ///< of a score, for natural units
+};
+
+inline Units units_of(const contract::Score& score) {
+  if (score.softcap != 0 || score.bias.data || score.slopes.data) return {score.scale, kLog2E, 1};
+  return {score.scale * kLog2E, 1, kLn2};
+}
+
+/// Scores pass through the hook of kernels/score_hook.h, or pairs are hidden one by one.
+inline bool is_general(const contract::Score& score) {
+  return score.softcap != 0 || score.bias.data || score.slopes.data || score.mask.data;
+}
 
 /// Pointers into a worker's scratch for one row group; all arrays hold kWidth rows.
 template <class T, int kWidth>
 struct RowGroup {
-  T* queries;  ///< (D, kWidth), scaled
+  T* queries;  ///< (D, kWidth), times the factor
   T* out;      ///< (Dv rounded up to whole tiles, kWidth)
   T* m;
   T* l;
-  T* block_lo;  ///< the row's interval counted from the start of the current block, clamped to it
-  T* block_hi;
+  T* inverse;    ///< of l, times the share of the keys beside a sink; set by finish_rows
+  T* entropy;    ///< sum e^(s - m) (s - m), the difference as a base-2 exponent
+  T* slopes;     ///< ALiBi
+  T* positions;  ///< counted from the start of the current block
   std::int32_t* lo;
   std::int32_t* hi;
-  std::int64_t first = 0;  ///< row of the task's row space in lane 0
-  int count = 0;           ///< rows in use
+  T* top_weights;  ///< (top_count, kWidth)
+  std::int32_t* top_keys;
+  std::int64_t first = 0;   ///< row of the task's row space in lane 0
+  int count = 0;            ///< rows in use
+  std::uint64_t live = 0;   ///< bit r: the interval of row r is not empty
+  std::uint64_t unset = 0;  ///< bit r: row r has seen no key yet
   GroupKeys keys;
 
-  static constexpr std::int64_t kStateValues = 6;
+  static constexpr std::int64_t kStateValues = 8;
 
-  /// The row in lane r sees no key.
-  bool empty(int r) const { return lo[r] >= hi[r]; }
+  /// The row in lane r has seen no key; known once all blocks have been visited.
+  bool empty(int r) const { return unset >> r & 1; }
+  /// The row in lane r is past the end of its sequence.
+  bool absent(int r) const { return hi[r] < 0; }
 
   RowGroup() = default;
-  RowGroup(std::byte* base, const contract::DirectLayout& layout)
+  RowGroup(std::byte* base, const contract::DirectLayout& layout, std::int64_t top_count)
       : queries(reinterpret_cast<T*>(base)),
-        out(reinterpret_cast<T*>(base + layout.out_offset_bytes)),
-        m(reinterpret_cast<T*>(base + layout.state_offset_bytes)),
+        out(reinterpret_cast<T*>(base + layout.out_bytes)),
+        m(reinterpret_cast<T*>(base + layout.state_bytes)),
         l(m + kWidth),
-        block_lo(l + kWidth),
-        block_hi(block_lo + kWidth),
-        lo(reinterpret_cast<std::int32_t*>(block_hi + kWidth)),
-        hi(lo + kWidth) {}
+        inverse(l + kWidth),
+        entropy(inverse + kWidth),
+        slopes(entropy + kWidth),
+        positions(slopes + kWidth),
+        lo(reinterpret_cast<std::int32_t*>(positions + kWidth)),
+        hi(lo + kWidth),
+        top_weights(reinterpret_cast<T*>(base + layout.top_bytes)),
+        top_keys(reinterpret_cast<std::int32_t*>(top_weights + top_count * kWidth)) {}
 };
 
 /// Sets the rows' intervals and an empty state. Lanes past `count` are rows that see nothing.
 template <class T, int kWidth>
 void start_rows(RowGroup<T, kWidth>& group, const contract::DirectTask& task,
                 std::int64_t out_rows) {
+  group.live = group.unset = 0;
   for (int r = 0; r < kWidth; ++r) {
-    group.m[r] = group.l[r] = 0;
+    group.m[r] = group.l[r] = group.inverse[r] = 0;
+    group.entropy[r] = group.slopes[r] = group.positions[r] = 0;
     group.lo[r] = group.hi[r] = 0;
     if (r >= group.count) continue;
-    const std::int64_t i = row_place(task, group.first + r).i;
-    group.lo[r] = task.lo[i];
-    group.hi[r] = task.hi[i];
+    const RowPlace place = row_place(task, group.first + r);
+    group.lo[r] = task.lo[place.i];
+    group.hi[r] = task.hi[place.i];
+    if (group.lo[r] < group.hi[r]) group.live |= std::uint64_t{1} << r;
+    group.unset |= std::uint64_t{1} << r;
+    if (task.score.slopes.data) group.slopes[r] = head_element<T>(task.score.slopes, place.head);
   }
   group.keys = group_keys(group.lo, group.hi, group.count);
   __builtin_memset(group.out, 0, std::size_t(out_rows * kWidth) * sizeof(T));
+  for (std::int64_t n = 0; n < task.top_count * kWidth; ++n) {
+    group.top_weights[n] = 0;
+    group.top_keys[n] = -1;
+  }
 }
 
-/// Intervals relative to a block, small enough to be exact in T.
+/// Positions of the rows relative to a block, for ALiBi; a distance is exact up to the mantissa of
+/// T, and beyond it rounded once.
 template <class T, int kWidth>
-void enter_block(RowGroup<T, kWidth>& group, Keys block) {
-  const auto size = std::int32_t(block.end - block.begin);
-  const auto begin = std::int32_t(block.begin);
-  for (int r = 0; r < kWidth; ++r) {
-    const std::int32_t lo = group.lo[r] - begin;
-    const std::int32_t hi = group.hi[r] - begin;
-    group.block_lo[r] = T(lo < 0 ? 0 : lo > size ? size : lo);
-    group.block_hi[r] = T(hi < 0 ? 0 : hi > size ? size : hi);
+void place_rows(RowGroup<T, kWidth>& group, const contract::DirectTask& task, Keys block) {
+  for (int r = 0; r < group.count; ++r) {
+    const std::int64_t i = row_place(task, group.first + r).i;
+    group.positions[r] = T(i + task.score.position_offset - block.begin);
   }
 }
 

@@ -1,10 +1,14 @@
-// Which keys the rows of a group see: every row has one interval [lo, hi). A key that some live
-// row does not see is hidden from it by a lane mask; keys that no row sees are not touched.
+// Which keys the rows of a group see. Every row has one interval [lo, hi); a mask or a bias of
+// -infinity may hide more (kernels/hiding.h). For each key of a block one bit a row says whether
+// the row sees it; from these bits follow the tiles to skip, those that all rows see whole, and
+// those where hidden pairs are masked. Keys that no row sees are not touched.
 #pragma once
 
 #include <cstdint>
 
 namespace regard::REGARD_ISA {
+
+inline constexpr std::int64_t kBlockKeys = 192;  // P of 192 x 48 f32 is 36 KB: it stays in L2
 
 struct Keys {
   std::int64_t begin = 0;
@@ -46,25 +50,65 @@ inline GroupKeys group_keys(const std::int32_t* lo, const std::int32_t* hi, int 
   return keys;
 }
 
-/// A block of keys cut into tiles on the sequence's own grid: [begin, full.begin) and
-/// [full.end, end) hold tiles that some row sees in part, `full` those that every row sees whole.
-struct BlockTiles {
-  std::int64_t begin = 0;
-  Keys full;
+/// Whole tiles one after another; every live row sees all keys of a full run.
+struct Run {
+  std::int64_t begin = 0;  ///< counted from the start of the block
   std::int64_t end = 0;
-  Keys readable;  ///< keys of the block that may be touched
+  bool full = false;
 };
 
-inline BlockTiles block_tiles(const GroupKeys& keys, Keys block, int tile_keys) {
-  BlockTiles tiles;
-  tiles.readable = intersect(keys.any, block);
-  if (tiles.readable.begin >= tiles.readable.end) return {};
-  tiles.begin = floor_to(tiles.readable.begin, tile_keys);
-  tiles.end = ceil_to(tiles.readable.end, tile_keys);
-  const Keys all = intersect(keys.all, block);
-  tiles.full = {ceil_to(larger(all.begin, 0), tile_keys), floor_to(larger(all.end, 0), tile_keys)};
-  if (tiles.full.begin >= tiles.full.end) tiles.full = {tiles.end, tiles.end};
-  return tiles;
+/// A block of keys as one row group sees it.
+struct BlockView {
+  static constexpr int kMostRuns = int(kBlockKeys / 4);
+
+  Keys block;
+  std::uint64_t live = 0;              ///< bit r: row r has an interval that is not empty
+  std::uint64_t seen[kBlockKeys + 1];  ///< bit r: row r sees the key
+  Run runs[kMostRuns];
+  int run_count = 0;
+};
+
+/// Sets `seen` from intervals: a row's bit flips at its first key and behind its last.
+inline void see_intervals(const std::int32_t* lo, const std::int32_t* hi, int rows,
+                          BlockView& view) {
+  const std::int64_t size = view.block.end - view.block.begin;
+  __builtin_memset(view.seen, 0, sizeof(view.seen));
+  for (int r = 0; r < rows; ++r) {
+    const std::int64_t first = larger(lo[r] - view.block.begin, 0);
+    const std::int64_t last = smaller(hi[r] - view.block.begin, size);
+    if (first >= last) continue;
+    view.seen[first] ^= std::uint64_t{1} << r;
+    view.seen[last] ^= std::uint64_t{1} << r;
+  }
+  for (std::int64_t key = 1; key <= kBlockKeys; ++key) view.seen[key] ^= view.seen[key - 1];
+}
+
+/// Cuts the block into runs of tiles; tiles that no row sees are left out.
+inline void cut_runs(int tile_keys, BlockView& view) {
+  view.run_count = 0;
+  for (std::int64_t t = 0; t < view.block.end - view.block.begin; t += tile_keys) {
+    std::uint64_t some = 0;
+    std::uint64_t every = ~std::uint64_t{0};
+    for (int i = 0; i < tile_keys; ++i) {
+      some |= view.seen[t + i];
+      every &= view.seen[t + i];
+    }
+    if (some == 0) continue;
+    const bool full = every == view.live;
+    Run* last = view.run_count > 0 ? &view.runs[view.run_count - 1] : nullptr;
+    if (last && last->end == t && last->full == full) {
+      last->end += tile_keys;
+    } else {
+      view.runs[view.run_count++] = {t, t + tile_keys, full};
+    }
+  }
+}
+
+/// The view of a block that every live row sees whole.
+inline void see_all(BlockView& view) {
+  for (auto& rows : view.seen) rows = view.live;
+  view.runs[0] = {0, view.block.end - view.block.begin, true};
+  view.run_count = 1;
 }
 
 }  // namespace regard::REGARD_ISA

@@ -16,6 +16,8 @@ constexpr auto kAlignment = std::int64_t{base::AlignedBuffer::kAlignment};
 constexpr std::int64_t kItemBytes = 512 * 1024;
 // Items for each worker, so that the last ones even out.
 constexpr std::int64_t kItemsPerWorker = 4;
+// Key blocks of one item of the mass phase: its rows are packed once for all of them.
+constexpr std::int64_t kMassBlocks = 2;
 // Below this many multiply-adds a second thread costs more than it brings (about 20 us of work).
 constexpr double kLeastWorkPerThread = 1e6;
 
@@ -28,12 +30,19 @@ std::int64_t align(std::int64_t bytes) {
 
 contract::DirectLayout make_layout(const Problem& p, const DirectKernel& kernel) {
   const std::int64_t row_bytes = kernel.rows_per_group * kernel.element_bytes;
+  const std::int64_t block_bytes = align(kernel.keys_per_block * row_bytes);
+  const std::int64_t panel_keys = converts_inputs(p) ? kernel.keys_per_block : 0;
   const std::int64_t out_dims = divide_up(p.dv, kernel.keys_per_tile) * kernel.keys_per_tile;
+  const std::int64_t key_bytes = std::int64_t{sizeof(std::int32_t)} * kernel.rows_per_group;
   contract::DirectLayout layout;
-  layout.group_offset_bytes = align(kernel.keys_per_block * row_bytes);
-  layout.out_offset_bytes = align(p.d * row_bytes);
-  layout.state_offset_bytes = layout.out_offset_bytes + align(out_dims * row_bytes);
-  layout.group_bytes = layout.state_offset_bytes + align(kernel.state_values_per_row * row_bytes);
+  layout.bias_bytes = block_bytes;
+  layout.keys_bytes = layout.bias_bytes + (p.bias.data ? block_bytes : 0);
+  layout.values_bytes = layout.keys_bytes + align(panel_keys * p.d * kernel.element_bytes);
+  layout.groups_bytes = layout.values_bytes + align(panel_keys * p.dv * kernel.element_bytes);
+  layout.out_bytes = align(p.d * row_bytes);
+  layout.state_bytes = layout.out_bytes + align(out_dims * row_bytes);
+  layout.top_bytes = layout.state_bytes + align(kernel.state_values_per_row * row_bytes);
+  layout.group_size_bytes = layout.top_bytes + align(top_count(p) * (row_bytes + key_bytes));
   return layout;
 }
 
@@ -44,54 +53,106 @@ int count_workers(const Problem& p, int threads) {
   return int(std::min(double(std::max(threads, 1)), useful));
 }
 
-Phase make_phase(const Problem& p, const Plan& plan, std::int64_t list_rows) {
+void count_items(std::int64_t spaces, Phase& phase) {
+  phase.items_per_space = divide_up(phase.length, phase.item_size);
+  phase.items = spaces * phase.items_per_space;
+}
+
+Phase make_row_phase(const Problem& p, const Plan& plan, Phase::Kind kind) {
   const std::int64_t width = plan.kernel->rows_per_group;
   const std::int64_t heads = p.batch * p.kv_heads;
-  Phase phase;
-  phase.rows = list_rows * p.group;
-  const std::int64_t groups = divide_up(phase.rows, width);
+  const std::int64_t list = kind == Phase::Kind::chosen ? std::int64_t(p.rows.size()) : p.sq;
+  Phase phase{.kind = kind, .length = list * p.group};
+  const std::int64_t groups = divide_up(phase.length, width);
   if (heads * groups == 0) return phase;
-  std::int64_t most =
-      std::clamp(kItemBytes / plan.layout.group_bytes, std::int64_t{1}, plan.kernel->most_groups);
+  std::int64_t most = std::clamp(kItemBytes / plan.layout.group_size_bytes, std::int64_t{1},
+                                 plan.kernel->most_groups);
   if (plan.workers > 1) {
     const std::int64_t wanted = plan.workers * kItemsPerWorker;
     most = std::clamp(heads * groups / wanted, std::int64_t{1}, most);
   }
-  phase.items_per_head = divide_up(groups, most);
-  phase.rows_per_item = divide_up(groups, phase.items_per_head) * width;
-  phase.items_per_head = divide_up(phase.rows, phase.rows_per_item);
-  phase.items = heads * phase.items_per_head;
+  const std::int64_t items = divide_up(groups, most);
+  phase.item_size = divide_up(groups, items) * width;
+  count_items(heads, phase);
   return phase;
+}
+
+Phase make_mass_phase(const Problem& p, const Plan& plan) {
+  Phase phase{.kind = Phase::Kind::mass,
+              .length = p.skv,
+              .item_size = kMassBlocks * plan.kernel->keys_per_block};
+  count_items(p.batch * p.heads, phase);
+  return phase;
+}
+
+void take_phases(const Problem& p, Plan& plan) {
+  const Outputs& o = p.outputs;
+  const bool stats = o.entropy.data || o.top_weights.data || o.top_keys.data || o.key_mass.data;
+  const bool all_weights = o.weights.data && p.rows.empty();
+  if (o.out.data || o.lse.data || stats || all_weights) {
+    plan.main = make_row_phase(p, plan, Phase::Kind::rows);
+  }
+  if (o.weights.data && !p.rows.empty()) {
+    plan.weights = make_row_phase(p, plan, Phase::Kind::chosen);
+  }
+  if (o.key_mass.data) plan.mass = make_mass_phase(p, plan);
+}
+
+void take_scratch(const Problem& p, Plan& plan) {
+  const DirectKernel& kernel = *plan.kernel;
+  const std::int64_t item_rows = std::max(plan.main.item_size, plan.weights.item_size);
+  const std::int64_t groups = divide_up(item_rows, kernel.rows_per_group);
+  const std::int64_t sums_bytes =
+      align(plan.mass.item_size * kernel.rows_per_group * std::int64_t{sizeof(double)});
+  const std::int64_t group_bytes =
+      std::max(groups * plan.layout.group_size_bytes,
+               plan.mass.items > 0 ? plan.layout.group_size_bytes + sums_bytes : std::int64_t{0});
+  const std::int64_t all_rows = p.q.shape[0] * p.heads * p.q.shape[2];
+  plan.ranges_bytes =
+      align(2 * std::int64_t{sizeof(std::int32_t)} * problem::distinct_ranges(p) * p.sq);
+  if (plan.mass.items > 0) plan.kept_bytes = 2 * align(all_rows * kernel.element_bytes);
+  plan.worker_bytes = plan.layout.groups_bytes + group_bytes;
+  plan.scratch_bytes = plan.ranges_bytes + plan.kept_bytes + plan.workers * plan.worker_bytes;
 }
 
 }  // namespace
 
+bool has_general_scores(const Problem& p) noexcept {
+  return p.softcap != 0 || p.bias.data || p.alibi_slopes.data || p.mask.data;
+}
+
+bool converts_inputs(const Problem& p) noexcept {
+  return p.dtype == DType::f16 || p.dtype == DType::bf16;
+}
+
+double count_looks(const Problem& p, const Plan& plan) noexcept {
+  const bool weights = p.outputs.weights.data && p.rows.empty();
+  const bool stats = p.outputs.entropy.data || top_count(p) > 0;
+  const bool raw = p.weights_stage != Stage::softmax;
+  double looks = plan.main.items > 0 ? 1 : 0;
+  if (stats || (weights && !raw)) looks += 1;
+  if (weights && raw) looks += 1;
+  if (plan.mass.items > 0) looks += 1;
+  const double chosen =
+      double(plan.weights.length) / double(std::max<std::int64_t>(1, p.sq * p.group));
+  return looks + (plan.weights.items > 0 ? 2 * chosen : 0);
+}
+
+std::int64_t top_count(const Problem& p) noexcept {
+  const Outputs& o = p.outputs;
+  return o.top_weights.data ? o.top_weights.shape[3] : o.top_keys.data ? o.top_keys.shape[3] : 0;
+}
+
 Plan make_plan(const Problem& p, const contract::KernelTable& table, int threads) noexcept {
   Plan plan;
   plan.path_reason = p.path == Path::automatic ? "the only path of this version" : "asked for";
-  plan.kernel = p.dtype == DType::f64 ? table.direct_f64 : table.direct_f32;
+  plan.kernel = p.compute == DType::f64 ? table.direct_f64 : table.direct_f32;
   plan.workers = count_workers(p, p.threads > 0 ? std::min(p.threads, threads) : threads);
   plan.layout = make_layout(p, *plan.kernel);
-  const bool chosen_rows = p.outputs.weights.data && !p.rows.empty();
-  const bool all_weights = p.outputs.weights.data && p.rows.empty();
-  if (p.outputs.out.data || p.outputs.lse.data || all_weights) {
-    plan.main = make_phase(p, plan, p.sq);
-    plan.main.writes_main = true;
-    plan.main.writes_weights = all_weights;
-  }
-  if (chosen_rows) {
-    plan.weights = make_phase(p, plan, std::int64_t(p.rows.size()));
-    plan.weights.writes_weights = true;
-    plan.weights.chosen_rows = true;
-  }
-  const std::int64_t items = std::max(plan.main.items, plan.weights.items);
+  take_phases(p, plan);
+  const std::int64_t items = std::max({plan.main.items, plan.weights.items, plan.mass.items});
   plan.workers = int(std::min<std::int64_t>(plan.workers, std::max<std::int64_t>(items, 1)));
-  const std::int64_t item_rows = std::max(plan.main.rows_per_item, plan.weights.rows_per_item);
-  const std::int64_t groups = divide_up(item_rows, plan.kernel->rows_per_group);
-  plan.ranges_bytes =
-      align(2 * std::int64_t{sizeof(std::int32_t)} * problem::distinct_ranges(p) * p.sq);
-  plan.worker_bytes = plan.layout.group_offset_bytes + groups * plan.layout.group_bytes;
-  plan.scratch_bytes = plan.ranges_bytes + plan.workers * plan.worker_bytes;
+  take_scratch(p, plan);
   return plan;
 }
 
@@ -102,8 +163,8 @@ TileCount count_tiles(const Problem& p, const Plan& plan) noexcept {
   const std::int64_t repeats = p.kv_heads * (p.batch / std::max<std::int64_t>(distinct, 1));
   TileCount count;
   for (std::int64_t b = 0; b < std::min(distinct, p.batch); ++b) {
-    for (std::int64_t first = 0; first < plan.main.rows; first += width) {
-      const std::int64_t last = std::min(first + width, plan.main.rows) - 1;
+    for (std::int64_t first = 0; first < plan.main.length; first += width) {
+      const std::int64_t last = std::min(first + width, plan.main.length) - 1;
       std::int64_t lo = p.skv;
       std::int64_t hi = 0;
       for (std::int64_t i = first / p.group; i <= last / p.group; ++i) {

@@ -9,15 +9,18 @@
 
 namespace regard::plan {
 
-/// One phase of independent work items over the row spaces of all batch entries and KV heads.
+/// One phase of independent work items.
 struct Phase {
-  std::int64_t rows = 0;  ///< of one row space
-  std::int64_t rows_per_item = 1;
-  std::int64_t items_per_head = 0;
+  enum class Kind : std::uint8_t {
+    rows,    ///< out, lse, entropy, top keys, weights of all rows; spaces are KV heads
+    chosen,  ///< weights of the problem's `rows`; spaces are KV heads
+    mass,    ///< key masses, in stretches of keys; spaces are query heads
+  };
+  Kind kind = Kind::rows;
+  std::int64_t length = 0;     ///< rows (keys) of one space
+  std::int64_t item_size = 1;  ///< rows (keys) of one item
+  std::int64_t items_per_space = 0;
   std::int64_t items = 0;
-  bool writes_main = false;  ///< out and lse
-  bool writes_weights = false;
-  bool chosen_rows = false;  ///< the row list is the problem's `rows`
 };
 
 struct Plan {
@@ -25,20 +28,34 @@ struct Plan {
   const char* path_reason = "";
   const contract::DirectKernel* kernel = nullptr;
   int workers = 1;
-  Phase main;
+  Phase main;     ///< without items where neither rows nor key masses need it
   Phase weights;  ///< items 0 unless weights of chosen rows are wanted
+  Phase mass;     ///< items 0 unless key masses are wanted
   contract::DirectLayout layout;
   std::int64_t ranges_bytes = 0;   ///< the key ranges of all rows, at the start of the scratch
-  std::int64_t worker_bytes = 0;   ///< of each worker, after the ranges
+  std::int64_t kept_bytes = 0;     ///< m and 1/l of all rows, after the ranges
+  std::int64_t worker_bytes = 0;   ///< of each worker, after those
   std::int64_t scratch_bytes = 0;  ///< of the call
 };
+
+/// Scores pass a hook, or pairs are hidden one by one: the general form of the loop.
+bool has_general_scores(const problem::Problem& problem) noexcept;
+
+/// K and V are of a half type: their blocks are converted.
+bool converts_inputs(const problem::Problem& problem) noexcept;
+
+/// Score tiles computed for each tile visited, over all phases.
+double count_looks(const problem::Problem& problem, const Plan& plan) noexcept;
+
+/// How many of the largest weights are wanted.
+std::int64_t top_count(const problem::Problem& problem) noexcept;
 
 /// `threads` is what the context has; the call may ask for fewer.
 Plan make_plan(const problem::Problem& problem, const contract::KernelTable& table,
                int threads) noexcept;
 
 /// Tiles of rows x keys that the main phase computes, and all there would be if every row saw
-/// every key. Costs one pass over the rows.
+/// every key. Intervals alone count: a mask or a bias may hide more. Costs one pass over the rows.
 struct TileCount {
   std::int64_t visited = 0;
   std::int64_t total = 0;

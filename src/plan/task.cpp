@@ -1,6 +1,8 @@
 #include "plan/task.h"
 
 #include <algorithm>
+#include <type_traits>
+#include <utility>
 
 #include "base/status_text.h"
 #include "problem/visible.h"
@@ -11,49 +13,99 @@ namespace {
 using contract::DirectTask;
 using problem::Problem;
 
-/// Address of element (b, h, 0, 0).
-const std::byte* head_address(const ConstTensor& tensor, std::int64_t b, std::int64_t h) {
-  return static_cast<const std::byte*>(tensor.data) +
-         (b * tensor.strides[0] + h * tensor.strides[1]) * element_bytes(tensor.dtype);
-}
-std::byte* head_address(const Tensor& tensor, std::int64_t b, std::int64_t h) {
-  return static_cast<std::byte*>(tensor.data) +
-         (b * tensor.strides[0] + h * tensor.strides[1]) * element_bytes(tensor.dtype);
+using contract::Element;
+using contract::Source;
+using contract::Target;
+
+// The kernels' element types and stages are the caller's, number by number.
+static_assert(int(Element::i64) == int(DType::i64));
+static_assert(int(contract::Stage::biased) == int(Stage::biased));
+static_assert([] {
+  for (int n = 0; n <= int(DType::i64); ++n) {
+    if (contract::kElementBytes[n] != element_bytes(DType(n))) return false;
+  }
+  return true;
+}());
+
+/// The sequence, or batch entry, and query head that a task starts at.
+struct Place {
+  std::int64_t b = 0;
+  std::int64_t head = 0;
+  std::int64_t kv_head = 0;
+};
+
+/// The head of a view from row `row` on; strides 0 where an absent view has none.
+template <class Memory, class View>
+Memory memory_of(const View& view, std::int64_t b, std::int64_t head, std::int64_t row) {
+  if (!view.data) return {};
+  using Byte = std::conditional_t<std::is_same_v<Memory, Source>, const std::byte, std::byte>;
+  const auto& stride = view.strides;
+  const std::int64_t at = b * stride[0] + head * stride[1] + row * stride[2];
+  return {static_cast<Byte*>(view.data) + at * element_bytes(view.dtype), Element(view.dtype),
+          stride[1], stride[2], stride[3]};
 }
 
-void set_inputs(const Problem& p, std::int64_t b, std::int64_t kv_head, DirectTask& task) {
-  task.q = head_address(p.q, b, kv_head * p.group);
-  task.k = head_address(p.k, b, kv_head);
-  task.v = head_address(p.v, b, kv_head);
-  task.q_head = p.q.strides[1];
-  task.q_row = p.q.strides[2];
-  task.q_dim = p.q.strides[3];
-  task.k_row = p.k.strides[2];
-  task.k_dim = p.k.strides[3];
-  task.v_row = p.v.strides[2];
-  task.v_dim = p.v.strides[3];
+/// Of a tensor whose rows are query rows (keys), packed or not.
+template <class Memory, class View>
+Memory rows_of(const Problem& p, const View& view, const Place& place, std::int64_t head,
+               std::span<const std::int64_t> starts) {
+  if (p.packed()) return memory_of<Memory>(view, 0, head, starts[std::size_t(place.b)]);
+  return memory_of<Memory>(view, place.b, head, 0);
 }
 
-void set_outputs(const Problem& p, const Phase& phase, std::int64_t b, std::int64_t head,
-                 DirectTask& task) {
-  const Outputs& outputs = p.outputs;
-  if (phase.writes_main && outputs.out.data) {
-    task.out = head_address(outputs.out, b, head);
-    task.out_head = outputs.out.strides[1];
-    task.out_row = outputs.out.strides[2];
-    task.out_dim = outputs.out.strides[3];
-  }
-  if (phase.writes_main && outputs.lse.data) {
-    task.lse = head_address(outputs.lse, b, head);
-    task.lse_head = outputs.lse.strides[1];
-    task.lse_row = outputs.lse.strides[2];
-  }
-  if (phase.writes_weights) {
-    task.weights = head_address(outputs.weights, b, head);
-    task.weights_head = outputs.weights.strides[1];
-    task.weights_row = outputs.weights.strides[2];
-    task.weights_key = outputs.weights.strides[3];
-  }
+contract::Score make_score(const Problem& p, const Place& place) {
+  return {.scale = p.scale,
+          .softcap = p.softcap,
+          .bias = memory_of<Source>(p.bias, place.b, place.head, 0),
+          .mask = memory_of<Source>(p.mask, place.b, place.head, 0),
+          .slopes = memory_of<Source>(p.alibi_slopes, place.b, place.head, 0),
+          .sinks = memory_of<Source>(p.sinks, 0, place.head, 0),
+          .position_offset = problem::position_offset(p, place.b)};
+}
+
+void set_inputs(const Problem& p, const Place& place, DirectTask& task) {
+  task.q = rows_of<Source>(p, p.q, place, place.head, p.sequences.q);
+  task.k = rows_of<Source>(p, p.k, place, place.kv_head, p.sequences.kv);
+  task.v = rows_of<Source>(p, p.v, place, place.kv_head, p.sequences.kv);
+  task.score = make_score(p, place);
+}
+
+void set_outputs(const Problem& p, const Place& place, DirectTask& task) {
+  const Outputs& o = p.outputs;
+  const auto target = [&](const Tensor& tensor) {
+    return rows_of<Target>(p, tensor, place, place.head, p.sequences.q);
+  };
+  task.out = target(o.out);
+  task.lse = target(o.lse);
+  task.entropy = target(o.entropy);
+  task.top_weights = target(o.top_weights);
+  task.top_keys = target(o.top_keys);
+  task.top_count = top_count(p);
+}
+
+void set_weights(const Problem& p, const Place& place, DirectTask& task) {
+  task.weights = memory_of<Target>(p.outputs.weights, place.b, place.head, 0);
+  task.weights_stage = contract::Stage(p.weights_stage);
+}
+
+/// m and 1/l of all rows, as two (B, Hq, Sq) arrays behind the ranges.
+void set_kept(const Problem& p, const Plan& plan, const Place& place, std::byte* scratch,
+              DirectTask& task) {
+  if (plan.kept_bytes == 0) return;
+  const std::int64_t rows = p.q.shape[2];
+  const Tensor references{scratch + plan.ranges_bytes, p.compute, {}, {p.heads * rows, rows, 1, 0}};
+  Tensor inverses = references;
+  inverses.data = scratch + plan.ranges_bytes + plan.kept_bytes / 2;
+  task.references = rows_of<Target>(p, references, place, place.head, p.sequences.q);
+  task.inverses = rows_of<Target>(p, inverses, place, place.head, p.sequences.q);
+}
+
+/// Masses are written by key: the row axis of their view is that of the keys.
+void set_mass(const Problem& p, const Place& place, DirectTask& task) {
+  Tensor by_key = p.outputs.key_mass;
+  std::swap(by_key.strides[2], by_key.strides[3]);
+  task.mass = rows_of<Target>(p, by_key, place, place.head, p.sequences.kv);
+  std::swap(task.mass.row, task.mass.column);
 }
 
 }  // namespace
@@ -76,27 +128,48 @@ void fill_ranges(const Problem& p, const RangeArrays& ranges) noexcept {
 
 DirectTask make_task(const Problem& p, const Plan& plan, const Phase& phase, std::int64_t item,
                      int worker, std::byte* scratch) noexcept {
-  const std::int64_t space = item / phase.items_per_head;
-  const std::int64_t part = phase.items_per_head - 1 - item % phase.items_per_head;
-  const std::int64_t b = space / p.kv_heads;
-  const std::int64_t kv_head = space % p.kv_heads;
+  const bool mass = phase.kind == Phase::Kind::mass;
+  const std::int64_t space = item / phase.items_per_space;
+  const std::int64_t part = phase.items_per_space - 1 - item % phase.items_per_space;
+  const std::int64_t spaces = mass ? p.heads : p.kv_heads;
+  const std::int64_t group = mass ? 1 : p.group;
+  Place place{.b = space / spaces, .head = space % spaces * group};
+  place.kv_head = place.head / p.group;
   DirectTask task;
-  set_inputs(p, b, kv_head, task);
-  set_outputs(p, phase, b, kv_head * p.group, task);
-  task.keys = p.skv;
+  set_inputs(p, place, task);
+  task.keys = p.packed() ? problem::key_count(p, place.b) : p.skv;
   task.dims = p.d;
   task.value_dims = p.dv;
-  task.group = p.group;
-  task.scale = p.scale;
+  task.group = group;
   const RangeArrays ranges = range_arrays(p, scratch);
-  const std::int64_t row0 = problem::distinct_ranges(p) > 1 ? b * p.sq : 0;
+  const std::int64_t row0 = problem::distinct_ranges(p) > 1 ? place.b * p.sq : 0;
   task.lo = ranges.lo + row0;
   task.hi = ranges.hi + row0;
-  task.rows = phase.chosen_rows ? p.rows.data() : nullptr;
-  task.row_begin = part * phase.rows_per_item;
-  task.row_end = std::min(task.row_begin + phase.rows_per_item, phase.rows);
-  task.scratch = scratch + plan.ranges_bytes + worker * plan.worker_bytes;
+  task.scratch = scratch + plan.ranges_bytes + plan.kept_bytes + worker * plan.worker_bytes;
   task.layout = plan.layout;
+  // Packed rows past the end of a sequence are another's.
+  const std::int64_t rows = p.packed() ? problem::row_count(p, place.b) * group : phase.length;
+  const std::int64_t begin = part * phase.item_size;
+  switch (phase.kind) {
+    case Phase::Kind::rows:
+      set_outputs(p, place, task);
+      if (p.rows.empty()) set_weights(p, place, task);
+      set_kept(p, plan, place, scratch, task);
+      break;
+    case Phase::Kind::chosen:
+      set_weights(p, place, task);
+      task.rows = p.rows.data();
+      break;
+    case Phase::Kind::mass:
+      set_kept(p, plan, place, scratch, task);
+      set_mass(p, place, task);
+      task.row_end = problem::row_count(p, place.b);
+      task.key_begin = begin;
+      task.key_end = std::min(begin + phase.item_size, task.keys);
+      return task;
+  }
+  task.row_begin = begin;
+  task.row_end = std::min(begin + phase.item_size, rows);
   return task;
 }
 

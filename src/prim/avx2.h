@@ -86,6 +86,21 @@ using MaskF64 = Simd<double>::Mask;
   return _mm256_max_pd(a, b);
 }
 
+/// a < b ? a : b, so a NaN in a is ignored and a NaN in b stays.
+[[gnu::always_inline]] inline __m256 minimum(__m256 a, __m256 b) {
+  return _mm256_min_ps(a, b);
+}
+[[gnu::always_inline]] inline __m256d minimum(__m256d a, __m256d b) {
+  return _mm256_min_pd(a, b);
+}
+
+[[gnu::always_inline]] inline __m256 magnitude(__m256 a) {
+  return _mm256_andnot_ps(broadcast(-0.0f), a);
+}
+[[gnu::always_inline]] inline __m256d magnitude(__m256d a) {
+  return _mm256_andnot_pd(broadcast(-0.0), a);
+}
+
 [[gnu::always_inline]] inline MaskF32 greater(__m256 a, __m256 b) {
   return {_mm256_cmp_ps(a, b, _CMP_GT_OQ)};
 }
@@ -93,12 +108,18 @@ using MaskF64 = Simd<double>::Mask;
   return {_mm256_cmp_pd(a, b, _CMP_GT_OQ)};
 }
 
-/// lo <= a < hi.
-[[gnu::always_inline]] inline MaskF32 within(__m256 lo, __m256 a, __m256 hi) {
-  return {_mm256_and_ps(_mm256_cmp_ps(lo, a, _CMP_LE_OQ), _mm256_cmp_ps(a, hi, _CMP_LT_OQ))};
-}
-[[gnu::always_inline]] inline MaskF64 within(__m256d lo, __m256d a, __m256d hi) {
-  return {_mm256_and_pd(_mm256_cmp_pd(lo, a, _CMP_LE_OQ), _mm256_cmp_pd(a, hi, _CMP_LT_OQ))};
+/// The lanes whose bits are set, lane 0 first.
+template <class T>
+[[gnu::always_inline]] inline typename Simd<T>::Mask lanes_of(std::uint64_t bits) {
+  if constexpr (sizeof(T) == 4) {
+    const __m256i lanes = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    const __m256i set = _mm256_and_si256(_mm256_set1_epi32(int(bits)), lanes);
+    return {_mm256_castsi256_ps(_mm256_cmpeq_epi32(set, lanes))};
+  } else {
+    const __m256i lanes = _mm256_setr_epi64x(1, 2, 4, 8);
+    const __m256i set = _mm256_and_si256(_mm256_set1_epi64x((long long)(bits)), lanes);
+    return {_mm256_castsi256_pd(_mm256_cmpeq_epi64(set, lanes))};
+  }
 }
 
 [[gnu::always_inline]] inline bool any(MaskF32 mask) {

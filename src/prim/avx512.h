@@ -72,6 +72,21 @@ struct Simd<double> {
   return _mm512_max_pd(a, b);
 }
 
+/// a < b ? a : b, so a NaN in a is ignored and a NaN in b stays.
+[[gnu::always_inline]] inline __m512 minimum(__m512 a, __m512 b) {
+  return _mm512_min_ps(a, b);
+}
+[[gnu::always_inline]] inline __m512d minimum(__m512d a, __m512d b) {
+  return _mm512_min_pd(a, b);
+}
+
+[[gnu::always_inline]] inline __m512 magnitude(__m512 a) {
+  return _mm512_abs_ps(a);
+}
+[[gnu::always_inline]] inline __m512d magnitude(__m512d a) {
+  return _mm512_abs_pd(a);
+}
+
 [[gnu::always_inline]] inline __mmask16 greater(__m512 a, __m512 b) {
   return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ);
 }
@@ -79,12 +94,10 @@ struct Simd<double> {
   return _mm512_cmp_pd_mask(a, b, _CMP_GT_OQ);
 }
 
-/// lo <= a < hi.
-[[gnu::always_inline]] inline __mmask16 within(__m512 lo, __m512 a, __m512 hi) {
-  return _mm512_mask_cmp_ps_mask(_mm512_cmp_ps_mask(lo, a, _CMP_LE_OQ), a, hi, _CMP_LT_OQ);
-}
-[[gnu::always_inline]] inline __mmask8 within(__m512d lo, __m512d a, __m512d hi) {
-  return _mm512_mask_cmp_pd_mask(_mm512_cmp_pd_mask(lo, a, _CMP_LE_OQ), a, hi, _CMP_LT_OQ);
+/// The lanes whose bits are set, lane 0 first.
+template <class T>
+[[gnu::always_inline]] inline typename Simd<T>::Mask lanes_of(std::uint64_t bits) {
+  return typename Simd<T>::Mask(bits);
 }
 
 /// mask ? a : b.

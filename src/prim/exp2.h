@@ -28,17 +28,29 @@ struct Exp2Coefficients<double> {
       7.0725704128144235096e-9, 4.078071929588336665e-10};
 };
 
+/// (2^f - 1) / f for |f| <= 1/2.
 template <class T>
-[[gnu::always_inline]] inline typename Simd<T>::Vector exp2(typename Simd<T>::Vector x) {
+[[gnu::always_inline]] inline typename Simd<T>::Vector exp2_slope(typename Simd<T>::Vector f) {
   constexpr auto& c = Exp2Coefficients<T>::kValues;
   constexpr int terms = sizeof(c) / sizeof(c[0]);
-  const auto n = round_to_integer(x);
-  const auto f = x - n;
   auto p = broadcast(c[terms - 1]);
 #pragma GCC unroll 12
   for (int i = terms - 2; i >= 0; --i) p = fma(p, f, broadcast(c[i]));
-  p = fma(p, f, broadcast(T(1)));
-  return times_power_of_two(p, n);
+  return p;
+}
+
+template <class T>
+[[gnu::always_inline]] inline typename Simd<T>::Vector exp2(typename Simd<T>::Vector x) {
+  const auto n = round_to_integer(x);
+  const auto f = x - n;
+  return times_power_of_two(fma(exp2_slope<T>(f), f, broadcast(T(1))), n);
+}
+
+/// The same for one f64 number, for the finish of a row.
+inline double exp2_of(double x) {
+  alignas(64) double lanes[Simd<double>::kLanes];
+  store(lanes, exp2<double>(broadcast(x)));
+  return lanes[0];
 }
 
 }  // namespace regard::REGARD_ISA

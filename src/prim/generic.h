@@ -78,6 +78,17 @@ template <class V>
   return a > b ? a : b;
 }
 
+/// a < b ? a : b, so a NaN in a is ignored and a NaN in b stays.
+template <class V>
+[[gnu::always_inline]] inline V minimum(V a, V b) {
+  return a < b ? a : b;
+}
+
+template <class V>
+[[gnu::always_inline]] inline V magnitude(V a) {
+  return a < V{} ? -a : a;
+}
+
 [[gnu::always_inline]] inline MaskF32 greater(F32 a, F32 b) {
   return a > b;
 }
@@ -85,10 +96,12 @@ template <class V>
   return a > b;
 }
 
-/// lo <= a < hi.
-template <class V>
-[[gnu::always_inline]] inline auto within(V lo, V a, V hi) {
-  return (lo <= a) & (a < hi);
+/// The lanes whose bits are set, lane 0 first.
+template <class T>
+[[gnu::always_inline]] inline typename Simd<T>::Mask lanes_of(std::uint64_t bits) {
+  typename Simd<T>::Mask mask;
+  for (int lane = 0; lane < Simd<T>::kLanes; ++lane) mask[lane] = bits >> lane & 1 ? -1 : 0;
+  return mask;
 }
 
 [[gnu::always_inline]] inline bool any(MaskF32 mask) {

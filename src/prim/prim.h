@@ -6,3 +6,4 @@
 #include "prim/convert.h"
 #include "prim/exp2.h"
 #include "prim/log.h"
+#include "prim/tanh.h"

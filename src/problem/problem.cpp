@@ -91,6 +91,11 @@ Status take_sequences(const Sequences& sequences, Problem& p) {
 
 }  // namespace
 
+Status require_sequences(const Sequences& sequences) {
+  if (!sequences.q.empty() || !sequences.kv.empty()) return {};
+  return invalid("sequences.q: 0 starts, it must have 1 more than there are sequences");
+}
+
 Status make_problem(const ConstTensor& q, const ConstTensor& k, const ConstTensor& v,
                     const Outputs& outputs, const Options& options, Problem& problem,
                     const Sequences& sequences) {

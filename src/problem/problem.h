@@ -46,6 +46,9 @@ Status make_problem(const ConstTensor& q, const ConstTensor& k, const ConstTenso
                     const Outputs& outputs, const Options& options, Problem& problem,
                     const Sequences& sequences = {});
 
+/// Refuses a packed call without sequences.
+Status require_sequences(const Sequences& sequences);
+
 /// Checks options and outputs of a problem that has its shapes; fills in what they say.
 Status take_options(const Options& options, Problem& problem);
 Status check_outputs(const Problem& problem);

@@ -37,8 +37,9 @@ void fly(void* state, int worker) {
       flight.cancelled = true;
       return;
     }
-    flight.plan.kernel->run(
-        plan::make_task(flight.problem, flight.plan, flight.phase, item, worker, flight.scratch));
+    const contract::DirectKernel& kernel = *flight.plan.kernel;
+    const auto run = flight.phase.kind == plan::Phase::Kind::mass ? kernel.run_mass : kernel.run;
+    run(plan::make_task(flight.problem, flight.plan, flight.phase, item, worker, flight.scratch));
   }
 }
 
@@ -58,7 +59,7 @@ Status run_plan(const problem::Problem& problem, const plan::Plan& plan,
   }
   plan::fill_ranges(problem, plan::range_arrays(problem, scratch));
   bool cancelled = false;
-  for (const plan::Phase* phase : {&plan.main, &plan.weights}) {
+  for (const plan::Phase* phase : {&plan.main, &plan.weights, &plan.mass}) {
     if (phase->items == 0 || cancelled) continue;
     Flight flight{problem, plan, *phase, cancel, scratch};
     context.run(plan.workers, fly, &flight);

@@ -15,12 +15,12 @@ constexpr std::int64_t kLongest = (std::int64_t{1} << 31) - 1;
 class Big : public testing::TestWithParam<Request> {};
 
 void expect_whole(const Planned& p, const plan::Phase& phase, std::int64_t list_rows) {
-  EXPECT_EQ(Wide{phase.rows}, Wide{list_rows} * p.request.shape.group);
-  EXPECT_GT(phase.items_per_head, 0);
-  EXPECT_EQ(Wide{phase.items}, Wide{p.spaces()} * phase.items_per_head);
-  EXPECT_GE(Wide{phase.rows_per_item} * phase.items_per_head, Wide{phase.rows});
-  EXPECT_LT(Wide{phase.rows_per_item} * (phase.items_per_head - 1), Wide{phase.rows});
-  EXPECT_LE(phase.rows_per_item, p.plan.kernel->most_groups * p.plan.kernel->rows_per_group);
+  EXPECT_EQ(Wide{phase.length}, Wide{list_rows} * p.request.shape.group);
+  EXPECT_GT(phase.items_per_space, 0);
+  EXPECT_EQ(Wide{phase.items}, Wide{p.spaces()} * phase.items_per_space);
+  EXPECT_GE(Wide{phase.item_size} * phase.items_per_space, Wide{phase.length});
+  EXPECT_LT(Wide{phase.item_size} * (phase.items_per_space - 1), Wide{phase.length});
+  EXPECT_LE(phase.item_size, p.plan.kernel->most_groups * p.plan.kernel->rows_per_group);
 }
 
 TEST_P(Big, CountsDoNotOverflow) {
@@ -39,15 +39,15 @@ TEST_P(Big, FirstAndLastItemAreWhereTheyBelong) {
   const Planned p(GetParam());
   const plan::Phase& phase = p.plan.main;
   const auto first = plan::make_task(p.problem, p.plan, phase, 0, 0, fake_address(9));
-  EXPECT_EQ(first.q, fake_address(1));
-  EXPECT_EQ(first.row_end, phase.rows);
+  EXPECT_EQ(first.q.data, fake_address(1));
+  EXPECT_EQ(first.row_end, phase.length);
   EXPECT_GT(first.row_end, first.row_begin);
   const int worker = p.plan.workers - 1;
   const auto last =
       plan::make_task(p.problem, p.plan, phase, phase.items - 1, worker, fake_address(9));
   const ProblemShape& s = p.request.shape;
   const std::int64_t head = (s.batch - 1) * s.kv_heads + s.kv_heads - 1;
-  EXPECT_EQ(last.k, fake_address(2) + head * s.skv * s.d * p.plan.kernel->element_bytes);
+  EXPECT_EQ(last.k.data, fake_address(2) + head * s.skv * s.d * p.plan.kernel->element_bytes);
   EXPECT_EQ(last.row_begin, 0);
   EXPECT_EQ(last.scratch - fake_address(9), p.plan.ranges_bytes + worker * p.plan.worker_bytes);
 }

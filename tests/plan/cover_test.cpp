@@ -18,7 +18,7 @@ struct Space {
 
 Space space_of(const Planned& p, const contract::DirectTask& task) {
   const Strides& strides = p.problem.q.strides;
-  const std::int64_t offset = offset_in(task.q, 1, p.problem.q);
+  const std::int64_t offset = offset_in(task.q.data, 1, p.problem.q);
   const std::int64_t head = offset % strides[0] / strides[1];
   RC_ASSERT(offset % strides[1] == 0);
   RC_ASSERT(head % p.request.shape.group == 0);
@@ -34,15 +34,16 @@ void assert_pointers(const Planned& p, const plan::Phase& phase, const contract:
                      Space space) {
   const std::int64_t head = space.kv_head * p.request.shape.group;
   const Outputs& outputs = p.problem.outputs;
-  assert_at(task.k, 2, p.problem.k, space.b, space.kv_head);
-  assert_at(task.v, 3, p.problem.v, space.b, space.kv_head);
-  RC_ASSERT(!task.out == !(phase.writes_main && outputs.out.data));
-  RC_ASSERT(!task.lse == !(phase.writes_main && outputs.lse.data));
-  RC_ASSERT(!task.weights == !phase.writes_weights);
-  if (task.out) assert_at(task.out, 4, outputs.out, space.b, head);
-  if (task.lse) assert_at(task.lse, 5, outputs.lse, space.b, head);
-  if (task.weights) assert_at(task.weights, 6, outputs.weights, space.b, head);
-  RC_ASSERT(task.rows == (phase.chosen_rows ? p.problem.rows.data() : nullptr));
+  const bool main = phase.kind == plan::Phase::Kind::rows;
+  assert_at(task.k.data, 2, p.problem.k, space.b, space.kv_head);
+  assert_at(task.v.data, 3, p.problem.v, space.b, space.kv_head);
+  RC_ASSERT(!task.out.data == !(main && outputs.out.data));
+  RC_ASSERT(!task.lse.data == !(main && outputs.lse.data));
+  RC_ASSERT(!task.weights.data == !(outputs.weights.data && main == p.problem.rows.empty()));
+  if (task.out.data) assert_at(task.out.data, 4, outputs.out, space.b, head);
+  if (task.lse.data) assert_at(task.lse.data, 5, outputs.lse, space.b, head);
+  if (task.weights.data) assert_at(task.weights.data, 6, outputs.weights, space.b, head);
+  RC_ASSERT(task.rows == (main ? nullptr : p.problem.rows.data()));
 }
 
 void assert_ranges(const Planned& p, const contract::DirectTask& task, std::int64_t b) {
@@ -81,8 +82,6 @@ RC_GTEST_PROP(Items, CoverEveryRowOnce, ()) {
 
   const bool all_weights = r.weights && r.rows.empty();
   const bool main = r.out || r.lse || all_weights;
-  RC_ASSERT(p.plan.main.writes_main == main || p.plan.main.items == 0);
-  RC_ASSERT(p.plan.main.writes_weights == all_weights || p.plan.main.items == 0);
   assert_covers(p, p.plan.main, main ? r.shape.sq : 0, memory.data());
   const bool chosen = r.weights && !r.rows.empty();
   assert_covers(p, p.plan.weights, chosen ? std::int64_t(r.rows.size()) : 0, memory.data());
@@ -91,13 +90,13 @@ RC_GTEST_PROP(Items, CoverEveryRowOnce, ()) {
 TEST(Items, StartWithTheLastRowsOfAHead) {
   const Planned p({.shape = {2, 2, 1, 1000, 1000, 64, 64}});
   const plan::Phase& phase = p.plan.main;
-  ASSERT_GT(phase.items_per_head, 1);
+  ASSERT_GT(phase.items_per_space, 1);
   std::vector<std::byte> memory(std::size_t(p.plan.scratch_bytes));
   std::int64_t before = 0;
   for (std::int64_t item = 0; item < phase.items; ++item) {
     const auto task = plan::make_task(p.problem, p.plan, phase, item, 0, memory.data());
-    const bool first_of_head = item % phase.items_per_head == 0;
-    EXPECT_EQ(task.row_end, first_of_head ? phase.rows : before);
+    const bool first_of_head = item % phase.items_per_space == 0;
+    EXPECT_EQ(task.row_end, first_of_head ? phase.length : before);
     before = task.row_begin;
   }
 }

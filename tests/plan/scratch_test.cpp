@@ -25,9 +25,9 @@ void add_worker_parts(const Planned& p, const contract::DirectTask& task, std::i
   const std::int64_t groups =
       round_up(task.row_end - task.row_begin, kernel.rows_per_group) / kernel.rows_per_group;
   for (std::int64_t g = 0; g < groups; ++g) {
-    const std::int64_t group = start + task.layout.group_offset_bytes + g * task.layout.group_bytes;
-    const std::int64_t out = group + task.layout.out_offset_bytes;
-    const std::int64_t state = group + task.layout.state_offset_bytes;
+    const std::int64_t group = start + task.layout.groups_bytes + g * task.layout.group_size_bytes;
+    const std::int64_t out = group + task.layout.out_bytes;
+    const std::int64_t state = group + task.layout.state_bytes;
     parts.push_back({group, group + task.dims * row_bytes});
     parts.push_back({out, out + round_up(task.value_dims, kernel.keys_per_tile) * row_bytes});
     parts.push_back({state, state + kernel.state_values_per_row * row_bytes});
@@ -58,10 +58,10 @@ RC_GTEST_PROP(Scratch, PartsStayApartAndInside, ()) {
     for (int worker = 0; worker < p.plan.workers; ++worker) {
       // The last item in memory order, then the first: the largest an item can be.
       const auto task =
-          plan::make_task(p.problem, p.plan, *phase, phase->items_per_head - 1, worker, scratch);
+          plan::make_task(p.problem, p.plan, *phase, phase->items_per_space - 1, worker, scratch);
       RC_ASSERT((task.scratch - scratch) % 64 == 0);
-      RC_ASSERT(task.layout.group_offset_bytes % 64 == 0 && task.layout.group_bytes % 64 == 0);
-      RC_ASSERT(task.layout.out_offset_bytes % 64 == 0 && task.layout.state_offset_bytes % 64 == 0);
+      RC_ASSERT(task.layout.groups_bytes % 64 == 0 && task.layout.group_size_bytes % 64 == 0);
+      RC_ASSERT(task.layout.out_bytes % 64 == 0 && task.layout.state_bytes % 64 == 0);
       add_worker_parts(p, task, task.scratch - scratch, parts);
     }
     assert_apart(parts, p.plan.scratch_bytes);

@@ -35,10 +35,10 @@ constexpr test::Probe<T> kProbe = {
             store(y + at, fma(load(a + at), load(b + at), load(c + at)));
           });
         },
-    .fma_within =
-        [](const T* lo, const T* hi, const T* a, const T* b, const T* c, T* y, std::int64_t count) {
+    .fma_where =
+        [](std::uint64_t lanes, const T* a, const T* b, const T* c, T* y, std::int64_t count) {
           each_vector<T>(count, [&](auto at) {
-            const auto mask = within(load(lo + at), load(a + at), load(hi + at));
+            const auto mask = lanes_of<T>(lanes >> at);
             store(y + at, fma_where(mask, load(a + at), load(b + at), load(c + at)));
           });
         },
@@ -46,6 +46,20 @@ constexpr test::Probe<T> kProbe = {
         [](const T* a, const T* b, T* y, std::int64_t count) {
           each_vector<T>(count,
                          [&](auto at) { store(y + at, maximum(load(a + at), load(b + at))); });
+        },
+    .minimum =
+        [](const T* a, const T* b, T* y, std::int64_t count) {
+          each_vector<T>(count,
+                         [&](auto at) { store(y + at, minimum(load(a + at), load(b + at))); });
+        },
+    .magnitude =
+        [](const T* x, T* y, std::int64_t count) {
+          each_vector<T>(count, [&](auto at) { store(y + at, magnitude(load(x + at))); });
+        },
+    .tanh =
+        [](const T* x, T* y, std::int64_t count) {
+          const FlushDenormals flush;
+          each_vector<T>(count, [&](auto at) { store(y + at, tanh<T>(load(x + at))); });
         },
     .read =
         [](contract::Element type, const void* source, std::int64_t step, std::int64_t count,

@@ -14,10 +14,13 @@ struct Probe {
   void (*round)(const T* x, T* y, std::int64_t count);
   void (*times_power_of_two)(const T* a, const T* n, T* y, std::int64_t count);
   void (*fma)(const T* a, const T* b, const T* c, T* y, std::int64_t count);
-  /// y = within(lo, a, hi) ? a b + c : c
-  void (*fma_within)(const T* lo, const T* hi, const T* a, const T* b, const T* c, T* y,
-                     std::int64_t count);
+  /// y = bit n of `lanes` ? a b + c : c, at most 64 elements
+  void (*fma_where)(std::uint64_t lanes, const T* a, const T* b, const T* c, T* y,
+                    std::int64_t count);
   void (*maximum)(const T* a, const T* b, T* y, std::int64_t count);
+  void (*minimum)(const T* a, const T* b, T* y, std::int64_t count);
+  void (*magnitude)(const T* x, T* y, std::int64_t count);
+  void (*tanh)(const T* x, T* y, std::int64_t count);
   /// read_elements and write_elements, called as kernels call them: flushing denormals.
   void (*read)(contract::Element type, const void* source, std::int64_t step, std::int64_t count,
                T* target);

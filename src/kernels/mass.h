@@ -1,0 +1,87 @@
+// Key masses: the sum of each key's weights over all rows of one query head. m and 1/l of the rows
+// are known. The rows go by in ascending order whatever the number of threads, summed in f64 lane
+// by lane.
+#pragma once
+
+#include <cstdint>
+
+#include "contract/direct.h"
+#include "kernels/direct.h"
+#include "kernels/inspect.h"
+
+namespace regard::REGARD_ISA {
+
+template <class T>
+void load_finished(const contract::DirectTask& task, typename DirectShape<T>::Group& group) {
+  for (int r = 0; r < DirectShape<T>::kWidth; ++r) {
+    group.inverse[r] = 0;
+    if (r >= group.count) continue;
+    const RowPlace place = row_place(task, group.first + r);
+    group.m[r] = number_at<T>(task.references, 0, place.i);
+    group.inverse[r] = number_at<T>(task.inverses, 0, place.i);
+  }
+}
+
+/// Adds the weights of a visited block to `sums`, (keys, kWidth) from the block's first key.
+template <class T>
+void add_masses(const Visit<T>& visit, double* sums) {
+  using S = DirectShape<T>;
+  for (int n = 0; n < visit.view.run_count; ++n) {
+    const Run& run = visit.view.runs[n];
+    for (std::int64_t key = run.begin; key < run.end; ++key) {
+      const T* p = visit.p + key * S::kWidth;
+      double* sum = sums + key * S::kWidth;
+      for (int r = 0; r < visit.group.count; ++r) {
+        const bool seen = visit.view.seen[key] >> r & 1;
+        sum[r] += seen ? double(p[r] * visit.group.inverse[r]) : 0.0;
+      }
+    }
+  }
+}
+
+template <bool kGeneral, class T>
+void run_masses(const contract::DirectTask& task) {
+  using S = DirectShape<T>;
+  Groups<T> groups(task);
+  const Keys keys{task.key_begin, task.key_end};
+  auto* sums = reinterpret_cast<double*>(task.scratch + task.layout.groups_bytes +
+                                         task.layout.group_size_bytes);
+  const std::int64_t all = ceil_to(keys.end - keys.begin, kBlockKeys);
+  __builtin_memset(sums, 0, std::size_t(all * S::kWidth) * sizeof(double));
+  for (auto first = task.row_begin; first < task.row_end; first += S::kWidth) {
+    groups.count = 0;
+    groups.add(task.scratch + task.layout.groups_bytes, first, task.row_end);
+    load_finished<T>(task, groups.group[0]);
+    for_each_visit<false>(groups, keys, [&](const Visit<T>& visit) {
+      with_vectors<T>(visit.group.count,
+                      [&]<int kVectors>() { inspect_block<kGeneral, T, kVectors>(visit); });
+      add_masses(visit, sums + (visit.view.block.begin - keys.begin) * S::kWidth);
+    });
+  }
+  for (std::int64_t key = keys.begin; key < keys.end; ++key) {
+    double mass = 0;
+    for (int r = 0; r < S::kWidth; ++r) mass += sums[(key - keys.begin) * S::kWidth + r];
+    *reinterpret_cast<T*>(element_at(task.mass, 0, 0, key)) = T(mass);
+  }
+}
+
+template <class T>
+void run_mass(const contract::DirectTask& task) noexcept {
+  const FlushDenormals flush;
+  is_general(task.score) ? run_masses<true, T>(task) : run_masses<false, T>(task);
+}
+
+/// The facts of the direct loop for the plan.
+template <class T>
+inline constexpr contract::DirectKernel kDirectKernel = {
+    .run = run_direct<T>,
+    .run_mass = run_mass<T>,
+    .rows_per_group = DirectShape<T>::kWidth,
+    .keys_per_tile = DirectShape<T>::kKeys,
+    .keys_per_block = kBlockKeys,
+    .element_bytes = sizeof(T),
+    .state_values_per_row = DirectShape<T>::Group::kStateValues,
+    .most_groups = kMostGroups,
+};
+
+}  // namespace regard::REGARD_ISA
