@@ -43,7 +43,8 @@ enum class Format { npy, npz, safetensors };
 /// element types, those are left out and named in `others`; a file of nothing else is an error.
 /// `data` is never null. A byte of a boolean that is not 0 is true, as it is to the library.
 /// A mapped file must not be cut short while its arrays live; writing over it by write_npy() or
-/// write_npz() is safe. On failure nothing is touched.
+/// write_npz() is safe. On failure `arrays` is untouched, and `others`
+/// says what a file of nothing else holds.
 Status read_arrays(const std::string& path, std::vector<NamedArray>& arrays,
                    std::vector<OtherArray>* others = nullptr) noexcept;
 

@@ -31,6 +31,7 @@ Status read_npy(const Source& source, Found& found) {
   NpyHeader header;
   if (Status status = parse_npy_header(source, header); !status.ok()) return status;
   if (!header.dtype) {
+    found.others.push_back({"", in_quotes(header.descr)});
     return file_error(source.origin, fmt::format("its elements are {}, none of {}",
                                                  in_quotes(header.descr), npy_names()));
   }

@@ -34,10 +34,10 @@ Status read_arrays(const std::string& path, std::vector<NamedArray>& arrays,
     Source source;
     if (Status status = map_file(path, source); !status.ok()) return status;
     Found found;
-    if (Status status = read_source(source, found); !status.ok()) return status;
-    arrays = std::move(found.arrays);
+    Status status = read_source(source, found);
     if (others != nullptr) *others = std::move(found.others);
-    return {};
+    if (status.ok()) arrays = std::move(found.arrays);
+    return status;
   } catch (...) {
     return memory_error(path);
   }
