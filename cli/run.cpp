@@ -50,12 +50,19 @@ bool ends_in(const std::string& path, const std::string& ending) {
   return path.size() > ending.size() && path.ends_with(ending);
 }
 
+/// Devices and pipes; /dev/shm holds files.
+bool is_stream(const std::string& path) {
+  return path == "-" || (path.starts_with("/dev/") && !path.starts_with("/dev/shm/"));
+}
+
 void refuse_contradictions(const RunFlags& flags) {
   if (flags.out.empty() && !flags.explain) {
     throw Error("nothing to do; give -o OUT.npy, or --explain");
   }
-  if (flags.out == "-") {
-    throw Error("-o: '-' is not the name of a file; standard output is /dev/stdout");
+  const bool more_than_out = flags.return_lse || flags.return_weights || flags.stats;
+  if (is_stream(flags.out) && (more_than_out || flags.explain)) {
+    throw Error(
+        fmt::format("-o: '{}' takes out and nothing else; name a file for the rest", flags.out));
   }
   if (ends_in(flags.out, ".safetensors")) {
     throw Error(
@@ -145,7 +152,7 @@ std::string beside(const std::string& path, const std::string& name) {
 
 void say_written(const std::string& path, const io::NamedArray& named) {
   // Lines of text have no place in an array that goes to standard output.
-  if (path.starts_with("/dev/")) return;
+  if (is_stream(path)) return;
   fmt::print("{}: {} {} {}\n", path, named.name, shape_text(named.array.shape),
              dtype_name(named.array.dtype));
 }
@@ -185,13 +192,16 @@ int run(const RunFlags& flags) {
     const Cancellable cancellable;
     require(forward(context, in.q, in.k, in.v, outputs, options));
   }
-  write_results(arrays, flags.out);
+  write_results(arrays, flags.out == "-" ? "/dev/stdout" : flags.out);
   return kFine;
 }
 
 void add_output_flags(CLI::App& app, RunFlags& flags) {
   app.option_defaults()->group("Outputs");
-  add_text(app, {"-o,--out", "FILE", "where out goes: .npy, or .npz for everything in one file"},
+  add_text(app,
+           {"-o,--out", "FILE",
+            "where out goes: .npy, or .npz for everything in one file; - is "
+            "standard output"},
            flags.out);
   add_switch(app, "--return-lse",
              "also the natural log of each row's sum, as lse in the .npz or OUT_lse.npy beside",

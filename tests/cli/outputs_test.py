@@ -1,5 +1,6 @@
 """What `regard run` gives besides out in its own type: statistics, scores on the way, half types."""
 import math
+import subprocess
 import unittest
 
 import support
@@ -146,10 +147,18 @@ class Places(support.Case):
         super().setUp()
         support.write_npz(self.path("in.npz"), **inputs())
 
-    def test_a_dash_is_no_file(self):
-        self.assertIn("-o: '-' is not the name of a file; standard output is /dev/stdout",
-                      self.regard("run", "in.npz", "-o", "-", code=2))
-        self.assert_no_leftovers("in.npz")
+    def test_a_dash_is_standard_output(self):
+        self.regard("run", "in.npz", "-o", "out.npy")
+        with open(self.path("out.npy"), "rb") as file:
+            expected = file.read()
+        for name in ["-", "/dev/stdout"]:
+            done = subprocess.run([support.PROGRAM, "run", "in.npz", "-o", name], cwd=self.folder,
+                                  capture_output=True, timeout=60, check=False)
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (0, expected, b""))
+            for words in [["--return-lse"], ["--stats"], ["--explain"]]:
+                self.assertIn(f"-o: '{name}' takes out and nothing else",
+                              self.regard("run", "in.npz", "-o", name, *words, code=2))
+        self.assert_no_leftovers("in.npz", "out.npy")
 
 
 if __name__ == "__main__":
