@@ -1,4 +1,4 @@
-"""What `regard run` gives besides out in its own type: statistics, scores on the way, half types."""
+"""What `regard run` can give: statistics, scores on the way to weights, out of every type."""
 import math
 import subprocess
 import unittest

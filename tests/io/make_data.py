@@ -32,7 +32,8 @@ every_type = {name: ramp((2, 3), dtype) for name, dtype in types.items()}
 np.savez(data / "stored.npz", **every_type)
 np.savez_compressed(data / "deflated.npz", **every_type, zeros=np.zeros((64, 64), np.float32),
                     fortran=np.asfortranarray(ramp((2, 3))), scalar=ramp(()), empty=ramp((0, 4)))
-np.savez(data / "mixed.npz", bytes=np.zeros(2, np.uint8), x=ramp((2, 3)), words=np.array(["a", "bc"]),
+np.savez(data / "mixed.npz", bytes=np.zeros(2, np.uint8), x=ramp((2, 3)),
+         words=np.array(["a", "bc"]),
          pairs=np.zeros(2, [("a", "<f4"), ("b", "<i4")]))
 np.savez(data / "others.npz", ids=np.arange(3, dtype=np.int32), bytes=np.zeros(2, np.uint8))
 
