@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <memory>
 
 #include "command.h"
@@ -110,9 +111,34 @@ Axes lse_axes(std::size_t rank) {
   return axes;
 }
 
+Axes key_axes(std::size_t rank) {
+  Axes axes = weights_axes(rank);
+  axes.erase(axes.end() - 2);
+  return axes;
+}
+
 io::Array load_array(const std::string& path, const std::string& name) {
   const std::vector<io::NamedArray> arrays = read_file(path);
   return arrays.size() == 1 ? arrays.front().array : find_array(path, arrays, name);
+}
+
+io::Array load_option_array(const std::string& option, const std::string& text) {
+  const std::size_t colon = text.find(':');
+  const bool is_file = colon == std::string::npos || std::filesystem::exists(text);
+  const std::string path = is_file ? text : text.substr(colon + 1);
+  const std::string name = is_file ? option : text.substr(0, colon);
+  std::vector<io::NamedArray> arrays;
+  std::vector<io::OtherArray> others;
+  const Status status = io::read_arrays(path, arrays, &others);
+  const auto meant = [&](const auto& array) { return array.name.empty() || array.name == name; };
+  const auto unread = std::find_if(others.begin(), others.end(), meant);
+  if (unread != others.end()) {
+    throw Error(fmt::format("{}: the elements in {} are {}, not {}", option, path, unread->type,
+                            option == "mask" ? "bool, '|b1'" : "of a float type"));
+  }
+  require(status);
+  if (arrays.size() == 1 && (is_file || arrays.front().name.empty())) return arrays.front().array;
+  return find_array(path, arrays, name);
 }
 
 ConstTensor view_of(const io::Array& array, const std::string& what, const Axes& axes) {

@@ -31,12 +31,18 @@ Inputs load_inputs(const InputFlags& flags);
 /// Which axes of (B,H,S,D) the axes of a file are, in its order.
 using Axes = std::vector<std::size_t>;
 Axes tensor_axes(std::size_t rank, Layout layout);
-/// The same for weights (B,H,R,Skv) and, without its last axis, the LSE: never exchanged.
+/// The same for weights (B,H,R,Skv), masks and biases and, without the last axis, the LSE: never
+/// exchanged.
 Axes weights_axes(std::size_t rank);
 Axes lse_axes(std::size_t rank);
+/// Key mass (B,H,Skv).
+Axes key_axes(std::size_t rank);
 
 /// The one array of `path`, or the one called `name` where it holds several.
 io::Array load_array(const std::string& path, const std::string& name);
+/// The array of the option called `option`, mask say, from "FILE" or "NAME:FILE". Without NAME it
+/// is the only array of the file, or the one with the name of the option.
+io::Array load_option_array(const std::string& option, const std::string& text);
 /// `what` names the array in sentences.
 ConstTensor view_of(const io::Array& array, const std::string& what, const Axes& axes);
 

@@ -43,8 +43,7 @@ std::string program_help(std::span<const Command> commands) {
          "  regard check lab.npz --causal top_left --out out.npy\n"
          "\n"
          "'regard COMMAND --help' explains a command and its flags. Arrays are .npy, .npz or\n"
-         ".safetensors files of f32 or f64. Exit codes: 0 fine, 1 a check failed, 2 bad usage or\n"
-         "bad input.\n";
+         ".safetensors files. Exit codes: 0 fine, 1 a check failed, 2 bad usage or bad input.\n";
 }
 
 std::string command_help(const Command& command) {

@@ -30,14 +30,23 @@ struct NamedArray {
   Array array;
 };
 
+/// An array of an element type that is not read.
+struct OtherArray {
+  std::string name;
+  std::string type;  ///< as the file spells it, in quotes and printable
+};
+
 enum class Format { npy, npz, safetensors };
 
 /// Arrays of a file, in file order, memory-mapped where the format allows. The format is known by
 /// the first bytes, not by the name. Where a .npz or .safetensors file also holds arrays of other
-/// element types, those are left out; a file of nothing else is an error. `data` is never null.
+/// element types, those are left out and named in `others`; a file of nothing else is an error.
+/// `data` is never null. A byte of a boolean that is not 0 is true, as it is to the library.
 /// A mapped file must not be cut short while its arrays live; writing over it by write_npy() or
-/// write_npz() is safe. On failure `arrays` is untouched.
-Status read_arrays(const std::string& path, std::vector<NamedArray>& arrays) noexcept;
+/// write_npz() is safe. On failure `arrays` is untouched, and `others`
+/// says what a file of nothing else holds.
+Status read_arrays(const std::string& path, std::vector<NamedArray>& arrays,
+                   std::vector<OtherArray>* others = nullptr) noexcept;
 
 /// The same from memory that `owner` keeps alive; `origin` stands for the path in sentences.
 Status read_arrays(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,

@@ -6,11 +6,11 @@
 #include <string_view>
 
 #include "io/file_error.h"
+#include "io/npy_header.h"
 
 namespace regard::io {
 namespace {
 
-constexpr std::string_view kNpyMagic = "\x93NUMPY";
 constexpr std::string_view kZeros("\0\0\0", 3);
 
 std::string_view first_bytes(const Source& source, std::size_t most) {

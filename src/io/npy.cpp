@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "io/element_names.h"
 #include "io/file_error.h"
 
 namespace regard::io {
@@ -26,17 +27,17 @@ Status read_npy_data(const Source& source, NpyHeader header, Array& array) {
   return {};
 }
 
-Status read_npy(const Source& source, std::vector<NamedArray>& arrays) {
+Status read_npy(const Source& source, Found& found) {
   NpyHeader header;
   if (Status status = parse_npy_header(source, header); !status.ok()) return status;
   if (!header.dtype) {
-    return file_error(source.origin, fmt::format("its elements are {}, none of '<f8', '<f4', "
-                                                 "'<f2' and '<V2' (bfloat16)",
-                                                 in_quotes(header.descr)));
+    found.others.push_back({"", in_quotes(header.descr)});
+    return file_error(source.origin, fmt::format("its elements are {}, none of {}",
+                                                 in_quotes(header.descr), npy_names()));
   }
   NamedArray named;
   Status status = read_npy_data(source, std::move(header), named.array);
-  if (status.ok()) arrays.push_back(std::move(named));
+  if (status.ok()) found.arrays.push_back(std::move(named));
   return status;
 }
 

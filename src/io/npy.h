@@ -10,6 +10,6 @@ namespace regard::io {
 Status read_npy_data(const Source& source, NpyHeader header, Array& array);
 
 /// Adds the array of a whole .npy file under an empty name.
-Status read_npy(const Source& source, std::vector<NamedArray>& arrays);
+Status read_npy(const Source& source, Found& found);
 
 }  // namespace regard::io

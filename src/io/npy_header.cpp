@@ -2,38 +2,28 @@
 
 #include <fmt/format.h>
 
-#include <string_view>
-
+#include "io/element_names.h"
 #include "io/file_error.h"
 #include "io/python_literal.h"
 
 namespace regard::io {
 namespace {
 
-constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kVersionBytes = 2;
-
-std::optional<DType> dtype_of(std::string_view descr) {
-  if (descr == "<f8") return DType::f64;
-  if (descr == "<f4") return DType::f32;
-  if (descr == "<f2") return DType::f16;
-  if (descr == "<V2" || descr == "|V2" || descr == "bfloat16") return DType::bf16;
-  return std::nullopt;
-}
 
 /// Checks magic and version; `length_bytes` is how many bytes then hold the header's length.
 Status check_start(const Source& source, std::string_view content, std::size_t& length_bytes) {
-  if (content.size() < kMagic.size() + kVersionBytes) {
+  if (content.size() < kNpyMagic.size() + kVersionBytes) {
     return file_error(source.origin,
                       fmt::format("a .npy file starts with 8 bytes of magic and version, the file "
                                   "has {}",
                                   content.size()));
   }
-  if (!content.starts_with(kMagic)) {
+  if (!content.starts_with(kNpyMagic)) {
     return file_error(source.origin, "does not begin with \"\\x93NUMPY\", as a .npy file does");
   }
-  const int major = static_cast<unsigned char>(content[kMagic.size()]);
-  const int minor = static_cast<unsigned char>(content[kMagic.size() + 1]);
+  const int major = static_cast<unsigned char>(content[kNpyMagic.size()]);
+  const int minor = static_cast<unsigned char>(content[kNpyMagic.size() + 1]);
   if (major < 1 || major > 3 || minor != 0) {
     return file_error(
         source.origin,
@@ -49,7 +39,7 @@ Status find_dictionary(const Source& source, std::string_view& text, std::size_t
   const std::string_view content(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   std::size_t length_bytes = 0;
   if (Status status = check_start(source, content, length_bytes); !status.ok()) return status;
-  const std::size_t length_at = kMagic.size() + kVersionBytes;
+  const std::size_t length_at = kNpyMagic.size() + kVersionBytes;
   const std::size_t start = length_at + length_bytes;
   if (bytes.size() < start) {
     return file_error(source.origin, fmt::format("the header's length ends at byte {}, the file "
@@ -167,7 +157,7 @@ Status parse_npy_header(const Source& source, NpyHeader& header) {
                                                  "little-endian files are read",
                                                  in_quotes(header.descr)));
   }
-  header.dtype = dtype_of(header.descr);
+  header.dtype = dtype_of_npy(header.descr);
   return {};
 }
 

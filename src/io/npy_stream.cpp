@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "io/element_names.h"
 #include "io/layout.h"
+#include "io/npy_header.h"
 
 namespace regard::io {
 namespace {
@@ -14,30 +16,16 @@ namespace {
 /// Large enough to hide the cost of a system call, small enough for a second-level cache.
 constexpr std::int64_t kChunkBytes = std::int64_t{1} << 16;
 
-const char* descr_of(DType dtype) {
-  switch (dtype) {
-    case DType::f64:
-      return "<f8";
-    case DType::f32:
-      return "<f4";
-    case DType::f16:
-      return "<f2";
-    case DType::bf16:
-      return "<V2";
-  }
-  return "";
-}
-
 std::string make_header(const Array& array) {
   constexpr std::size_t kPrefixBytes = 10;
   constexpr std::size_t kAlignment = 64;  // so that the data of a mapped file is aligned
   std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}",
-                                 descr_of(array.dtype), fmt::join(array.shape, ", "),
+                                 npy_name(array.dtype), fmt::join(array.shape, ", "),
                                  array.shape.size() == 1 ? "," : "");
   const std::size_t unpadded = kPrefixBytes + text.size() + 1;
   text.append((kAlignment - unpadded % kAlignment) % kAlignment, ' ');
   text += '\n';
-  std::string header = "\x93NUMPY";
+  std::string header(kNpyMagic);
   header +=
       {'\x01', '\x00', static_cast<char>(text.size() & 0xff), static_cast<char>(text.size() >> 8)};
   return header + text;
@@ -59,8 +47,10 @@ void copy_row(std::byte* to, const std::byte* from, std::int64_t count, std::int
     copy_strided<8>(to, from, count, stride);
   } else if (element_bytes == 4) {
     copy_strided<4>(to, from, count, stride);
-  } else {
+  } else if (element_bytes == 2) {
     copy_strided<2>(to, from, count, stride);
+  } else {
+    copy_strided<1>(to, from, count, stride);
   }
 }
 

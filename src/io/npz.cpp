@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "io/element_names.h"
 #include "io/file_error.h"
 #include "io/npy.h"
 #include "io/zip_reader.h"
@@ -13,31 +14,24 @@ namespace {
 
 constexpr std::string_view kSuffix = ".npy";
 
-struct LeftOut {
-  std::size_t count = 0;
-  std::string first;  ///< its name and element type
-};
-
-Status read_entry(const Source& content, const ZipEntry& entry, std::vector<NamedArray>& arrays,
-                  LeftOut& left_out) {
+Status read_entry(const Source& content, const ZipEntry& entry, Found& found) {
   NpyHeader header;
   if (Status status = parse_npy_header(content, header); !status.ok()) return status;
+  const std::string name = entry.name.substr(0, entry.name.size() - kSuffix.size());
   if (!header.dtype) {
-    if (++left_out.count == 1) {
-      left_out.first = fmt::format("{} is {}", in_quotes(entry.name), in_quotes(header.descr));
-    }
+    found.others.push_back({name, in_quotes(header.descr)});
     return {};
   }
   NamedArray named;
-  named.name = entry.name.substr(0, entry.name.size() - kSuffix.size());
+  named.name = name;
   Status status = read_npy_data(content, std::move(header), named.array);
-  if (status.ok()) arrays.push_back(std::move(named));
+  if (status.ok()) found.arrays.push_back(std::move(named));
   return status;
 }
 
 }  // namespace
 
-Status read_npz(const Source& source, std::vector<NamedArray>& arrays) {
+Status read_npz(const Source& source, Found& found) {
   Archive archive;
   if (Status status = open_archive(source, archive); !status.ok()) return status;
   std::vector<ZipEntry> entries;
@@ -45,19 +39,18 @@ Status read_npz(const Source& source, std::vector<NamedArray>& arrays) {
     return listed;
   }
   if (entries.empty()) return file_error(source.origin, "the archive holds no .npy entry");
-  LeftOut left_out;
   for (const ZipEntry& entry : entries) {
     Source content;
     if (Status status = inflate_entry(source, archive.get(), entry, content); !status.ok()) {
       return status;
     }
-    if (Status status = read_entry(content, entry, arrays, left_out); !status.ok()) return status;
+    if (Status status = read_entry(content, entry, found); !status.ok()) return status;
   }
-  if (!arrays.empty()) return {};
+  if (!found.arrays.empty()) return {};
+  const OtherArray& first = found.others.front();
   return file_error(source.origin,
-                    fmt::format("none of its {} arrays is '<f8', '<f4', '<f2' or '<V2' (bfloat16): "
-                                "{}",
-                                left_out.count, left_out.first));
+                    fmt::format("none of its {} arrays is {}: {} is {}", found.others.size(),
+                                npy_names(), in_quotes(first.name), first.type));
 }
 
 }  // namespace regard::io

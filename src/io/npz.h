@@ -6,8 +6,9 @@
 namespace regard::io {
 
 /// Adds every .npy entry under its name without ".npy". Entries that are no .npy files, or whose
-/// elements are none of f64, f32, f16 and bf16, are left out unless nothing else remains.
+/// elements are of no type of element_names.h, are left out unless nothing else remains; the latter
+/// are named.
 /// Memory grows with what really inflates, not with what the archive says.
-Status read_npz(const Source& source, std::vector<NamedArray>& arrays);
+Status read_npz(const Source& source, Found& found);
 
 }  // namespace regard::io

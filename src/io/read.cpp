@@ -12,29 +12,31 @@
 namespace regard::io {
 namespace {
 
-Status read_source(const Source& source, std::vector<NamedArray>& arrays) {
+Status read_source(const Source& source, Found& found) {
   Format format{};
   if (Status status = detect_format(source, format); !status.ok()) return status;
   switch (format) {
     case Format::npy:
-      return read_npy(source, arrays);
+      return read_npy(source, found);
     case Format::npz:
-      return read_npz(source, arrays);
+      return read_npz(source, found);
     case Format::safetensors:
-      return read_safetensors(source, arrays);
+      return read_safetensors(source, found);
   }
   return {};
 }
 
 }  // namespace
 
-Status read_arrays(const std::string& path, std::vector<NamedArray>& arrays) noexcept {
+Status read_arrays(const std::string& path, std::vector<NamedArray>& arrays,
+                   std::vector<OtherArray>* others) noexcept {
   try {
     Source source;
     if (Status status = map_file(path, source); !status.ok()) return status;
-    std::vector<NamedArray> found;
+    Found found;
     Status status = read_source(source, found);
-    if (status.ok()) arrays = std::move(found);
+    if (others != nullptr) *others = std::move(found.others);
+    if (status.ok()) arrays = std::move(found.arrays);
     return status;
   } catch (...) {
     return memory_error(path);
@@ -44,9 +46,9 @@ Status read_arrays(const std::string& path, std::vector<NamedArray>& arrays) noe
 Status read_arrays(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
                    std::string_view origin, std::vector<NamedArray>& arrays) noexcept {
   try {
-    std::vector<NamedArray> found;
+    Found found;
     Status status = read_source({bytes, std::move(owner), std::string(origin)}, found);
-    if (status.ok()) arrays = std::move(found);
+    if (status.ok()) arrays = std::move(found.arrays);
     return status;
   } catch (...) {
     return memory_error(origin);

@@ -4,10 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <optional>
 #include <string_view>
 #include <utility>
 
+#include "io/element_names.h"
 #include "io/file_error.h"
 #include "io/safetensors_header.h"
 
@@ -15,14 +15,6 @@ namespace regard::io {
 namespace {
 
 constexpr std::size_t kLengthBytes = 8;
-
-std::optional<DType> dtype_of(std::string_view name) {
-  if (name == "F64") return DType::f64;
-  if (name == "F32") return DType::f32;
-  if (name == "F16") return DType::f16;
-  if (name == "BF16") return DType::bf16;
-  return std::nullopt;
-}
 
 /// Finds the JSON text; the data begins behind it.
 Status find_header(const Source& source, std::string_view& json) {
@@ -69,7 +61,7 @@ std::string check_cover(const std::vector<TensorEntry>& entries, std::uint64_t d
 
 std::string add_tensor(const Source& source, std::size_t data_offset, TensorEntry entry,
                        std::vector<NamedArray>& arrays) {
-  const DType dtype = *dtype_of(entry.dtype);
+  const DType dtype = *dtype_of_safetensors(entry.dtype);
   Layout layout;
   if (!lay_out(dtype, entry.shape, Order::c, layout)) {
     return fmt::format("tensor {} of shape ({}) passes 2^63 bytes", in_quotes(entry.name),
@@ -86,29 +78,33 @@ std::string add_tensor(const Source& source, std::size_t data_offset, TensorEntr
 }
 
 std::string add_tensors(const Source& source, std::size_t data_offset,
-                        std::vector<TensorEntry> entries, std::vector<NamedArray>& arrays) {
+                        std::vector<TensorEntry> entries, Found& found) {
   if (entries.empty()) return "the file holds no tensors";
   std::string fault = check_cover(entries, source.bytes.size() - data_offset);
   if (!fault.empty()) return fault;
   for (TensorEntry& entry : entries) {
-    if (!dtype_of(entry.dtype)) continue;
-    fault = add_tensor(source, data_offset, std::move(entry), arrays);
+    if (!dtype_of_safetensors(entry.dtype)) {
+      found.others.push_back({entry.name, in_quotes(entry.dtype)});
+      continue;
+    }
+    fault = add_tensor(source, data_offset, std::move(entry), found.arrays);
     if (!fault.empty()) return fault;
   }
-  if (!arrays.empty()) return {};
-  return fmt::format("none of its {} tensors is F64, F32, F16 or BF16: {} is {}", entries.size(),
-                     in_quotes(entries.front().name), in_quotes(entries.front().dtype));
+  if (!found.arrays.empty()) return {};
+  const OtherArray& first = found.others.front();
+  return fmt::format("none of its {} tensors is {}: {} is {}", found.others.size(),
+                     safetensors_names(), in_quotes(first.name), first.type);
 }
 
 }  // namespace
 
-Status read_safetensors(const Source& source, std::vector<NamedArray>& arrays) {
+Status read_safetensors(const Source& source, Found& found) {
   std::string_view json;
   if (Status status = find_header(source, json); !status.ok()) return status;
   std::vector<TensorEntry> entries;
   std::string fault = parse_safetensors_header(json, entries);
   if (fault.empty()) {
-    fault = add_tensors(source, kLengthBytes + json.size(), std::move(entries), arrays);
+    fault = add_tensors(source, kLengthBytes + json.size(), std::move(entries), found);
   }
   return fault.empty() ? Status() : file_error(source.origin, fault);
 }

@@ -5,9 +5,9 @@
 
 namespace regard::io {
 
-/// Adds every F64, F32, F16 and BF16 tensor in the order of the header. Tensors of other types are
-/// checked for their place only and left out unless nothing else remains.
-/// The data must be covered exactly: no hole, no overlap, nothing behind the last tensor.
-Status read_safetensors(const Source& source, std::vector<NamedArray>& arrays);
+/// Adds every tensor of a type of element_names.h in the order of the header. Tensors of other
+/// types are checked for their place only, named and left out unless nothing else remains. The data
+/// must be covered exactly: no hole, no overlap, nothing behind the last tensor.
+Status read_safetensors(const Source& source, Found& found);
 
 }  // namespace regard::io

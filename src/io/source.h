@@ -18,6 +18,12 @@ struct Source {
   std::string origin;                 ///< what sentences call it
 };
 
+/// What a reader finds in a file.
+struct Found {
+  std::vector<NamedArray> arrays;
+  std::vector<OtherArray> others;
+};
+
 /// Uninitialised memory aligned to a cache line.
 std::shared_ptr<std::byte> aligned_bytes(std::size_t size);
 

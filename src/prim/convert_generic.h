@@ -1,5 +1,6 @@
-// f16 <-> f32 for any CPU: branch-free integer steps, which compilers turn into vectors. No operand
-// or result of the floating-point steps is subnormal, so flushing changes nothing.
+// f16 <-> f32 for any CPU: branch-free integer steps, which compilers turn into vectors. Flushing
+// changes nothing: of the floating-point steps no result is subnormal, and the one operand that can
+// be is far below what f16 holds.
 #pragma once
 
 #include <bit>

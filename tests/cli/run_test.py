@@ -6,10 +6,6 @@ import support
 from support import Array, attention, largest_difference, read_npy, read_npz
 
 HEADS, KV_HEADS, SQ, SKV, D, DV = 4, 2, 5, 9, 6, 3
-UNSERVED = {"softcap": ["--softcap", "30"], "bias": ["--bias", "b.npy"],
-            "alibi_slopes": ["--alibi-slopes", "s.npy"], "sinks": ["--sinks", "s.npy"],
-            "mask": ["--mask", "m.npy"], "window": ["--window", "3,0"], "q_len": ["--q-len", "3"],
-            "kv_len": ["--kv-len", "3"], "path": ["--path", "tiles"], "stats": ["--stats"]}
 
 
 def inputs(dtype="f4"):
@@ -142,12 +138,10 @@ class Run(support.Case):
         both = self.regard("run", *self.files, "--explain", "-o", "out.npy")
         self.assertIn("out.npy: out", both)
 
-    def test_unserved_options_are_named_and_nothing_is_written(self):
-        for name, words in UNSERVED.items():
-            text = self.regard("run", *self.files, "-o", "out.npy", *words, code=2)
-            self.assertRegex(text, f"^regard run: {name}: .*this version does not serve it yet")
-        self.assertIn("dtype f16", self.regard("run", *self.files, "-o", "out.npy", "--out-dtype",
-                                               "f16", code=2))
+    def test_paths_this_version_does_not_have(self):
+        for path in ["tiles", "decode"]:
+            self.assertIn(f"path: this version has no {path}", self.regard(
+                "run", *self.files, "-o", "out.npy", "--path", path, code=2))
         self.assert_no_leftovers(*self.files)
 
     def test_disagreements_name_both_values(self):

@@ -11,7 +11,9 @@ import unittest
 import zipfile
 
 PROGRAM = os.environ["REGARD_PROGRAM"]
-CODES = {"f4": "f", "f8": "d"}
+CODES = {"f4": "f", "f8": "d", "f2": "e", "V2": "H", "b1": "?", "i8": "q", "u1": "B"}
+SAFETENSORS = {"f4": "F32", "f8": "F64", "f2": "F16", "V2": "BF16", "b1": "BOOL", "i8": "I64",
+               "u1": "U8"}
 
 
 class Case(unittest.TestCase):
@@ -42,7 +44,7 @@ class Case(unittest.TestCase):
 
 
 class Array:
-    """A dense array: shape, numbers in C order, f4 or f8."""
+    """A dense array: shape, numbers in C order, element type (V2 is bf16)."""
 
     def __init__(self, shape, values, dtype="f4"):
         self.shape, self.values, self.dtype = tuple(shape), list(values), dtype
@@ -54,10 +56,25 @@ class Array:
         return Array(shape, [generator.gauss(0, 1) for _ in range(math.prod(shape))], dtype)
 
     def bytes(self):
-        return struct.pack(f"<{len(self.values)}{CODES[self.dtype]}", *self.values)
+        values = self.values
+        if self.dtype == "V2":  # the upper half of an f32, which must be enough
+            bits = [struct.unpack("<I", struct.pack("<f", x))[0] for x in values]
+            assert all(x != x or b % 65536 == 0 for x, b in zip(values, bits))
+            values = [b >> 16 for b in bits]
+        return struct.pack(f"<{len(values)}{CODES[self.dtype]}", *values)
+
+    def rounded(self, dtype):
+        """The same numbers as f2 or V2, to nearest; every one is normal there."""
+        bits = {"f2": 11, "V2": 8}[dtype]
+        values = []
+        for x in self.values:
+            fraction, exponent = math.frexp(x)
+            values.append(math.ldexp(round(math.ldexp(fraction, bits)), exponent - bits))
+        return Array(self.shape, values, dtype)
 
     def npy(self, fortran_order=False):
-        header = repr({"descr": "<" + self.dtype, "fortran_order": fortran_order,
+        order = "|" if self.dtype in ("b1", "u1") else "<"
+        header = repr({"descr": order + self.dtype, "fortran_order": fortran_order,
                        "shape": self.shape}).encode()
         header += b" " * (-(len(header) + 11) % 64) + b"\n"
         return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + self.bytes()
@@ -91,7 +108,10 @@ def parse_npy(data):
     dtype = header["descr"][1:]
     body = data[10 + length:]
     size = struct.calcsize(CODES[dtype])
-    return Array(header["shape"], struct.unpack(f"<{len(body) // size}{CODES[dtype]}", body), dtype)
+    values = struct.unpack(f"<{len(body) // size}{CODES[dtype]}", body)
+    if dtype == "V2":
+        values = [struct.unpack("<f", struct.pack("<I", bits << 16))[0] for bits in values]
+    return Array(header["shape"], values, dtype)
 
 
 def write_npy(path, array):
@@ -120,7 +140,7 @@ def write_safetensors(path, **arrays):
     for name, array in arrays.items():
         begin = len(data)
         data += array.bytes()
-        header[name] = {"dtype": {"f4": "F32", "f8": "F64"}[array.dtype],
+        header[name] = {"dtype": SAFETENSORS[array.dtype],
                         "shape": list(array.shape), "data_offsets": [begin, len(data)]}
     text = json.dumps(header).encode()
     with open(path, "wb") as file:

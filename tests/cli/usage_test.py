@@ -29,7 +29,7 @@ class Help(support.Case):
         for name in ["scale", "softcap", "bias", "alibi-slopes", "sinks", "mask", "causal",
                      "q-offset", "window", "q-len", "kv-len", "precision", "path", "threads",
                      "layout", "out", "out-dtype", "return-lse", "return-weights", "rows", "stats",
-                     "explain", "names"]:
+                     "explain", "names", "weights-stage", "top"]:
             self.assertIn(f"--{name} ", text)
 
     def test_version(self):
@@ -70,6 +70,13 @@ class Mistakes(support.Case):
                 (["run", "x", "--threads", "2.5"], "--threads: '2.5' is not a whole number"),
                 (["run", "x", "--explain", "--threads", "99999999999"], "--threads: 99999999999"),
                 (["run", "x", "--window", "3"], "--window: '3' is not two numbers"),
+                (["run", "x", "--softcap", "much"], "--softcap: 'much' is not a number"),
+                (["run", "x", "--kv-len", "3,"], "--kv-len: '' is not a whole number"),
+                (["run", "x", "--weights-stage", "cap"], "--weights-stage: 'cap' is not one of "
+                 "softmax, scaled, capped, biased"),
+                (["run", "x", "--out-dtype", "float16"], "--out-dtype: 'float16' is not one of "
+                 "f32, f64, f16, bf16"),
+                (["run", "x", "--mask", "", "--explain"], "--mask: its value is empty"),
                 (["run", "x", "--names", "w=x", "--explain"], "--names: 'w=x'"),
                 (["lab", "--seed"], "--seed: its value is missing"),
                 (["lab", "--tokens", "0"], "--tokens: 0 is not in [1, 4096]"),

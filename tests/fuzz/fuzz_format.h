@@ -29,14 +29,14 @@ inline unsigned touch(const Array& array) {
 }
 
 /// Memory that a file talks a reader into shows as the fuzzer's own limit: nothing catches here.
-inline void fuzz_format(Status (*read)(const Source&, std::vector<NamedArray>&),
+inline void fuzz_format(Status (*read)(const Source&, Found&),
                         std::span<const std::uint8_t> bytes) {
   static volatile unsigned sum = 0;
-  std::vector<NamedArray> arrays;
-  const Status status = read({std::as_bytes(bytes), nullptr, "file"}, arrays);
-  if (status.ok() && arrays.empty()) std::abort();
+  Found found;
+  const Status status = read({std::as_bytes(bytes), nullptr, "file"}, found);
+  if (status.ok() && found.arrays.empty()) std::abort();
   if (!status.ok() && !status.message().starts_with("file: ")) std::abort();
-  for (const NamedArray& named : arrays) sum = sum + touch(named.array);
+  for (const NamedArray& named : found.arrays) sum = sum + touch(named.array);
 }
 
 }  // namespace regard::io

@@ -92,11 +92,11 @@ TEST(NpyErrors, ElementTypes) {
   expect_sentence(with_descr("'>f4'"),
                   "its elements are '>f4', big-endian; only little-endian files are read");
   expect_sentence(with_descr("'<i4'"),
-                  "its elements are '<i4', none of '<f8', '<f4', '<f2' and "
-                  "'<V2' (bfloat16)");
+                  "its elements are '<i4', none of '<f8', '<f4', '<f2', '<V2' (bfloat16), '|b1', "
+                  "'<i8'");
   expect_sentence(with_descr("[('a', '<f4'), ('b', [('c', '<i2')])]"),
                   "its elements are '[('a', '<f4'), ('b', [('c', '<i2')])]', none of '<f8', "
-                  "'<f4', '<f2' and '<V2' (bfloat16)");
+                  "'<f4', '<f2', '<V2' (bfloat16), '|b1', '<i8'");
 }
 
 TEST(NpyErrors, TextFromTheFileIsShownSafely) {

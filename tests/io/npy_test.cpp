@@ -8,8 +8,8 @@
 namespace regard::io {
 namespace {
 
-constexpr DType kTypes[] = {DType::f64, DType::f32, DType::f16, DType::bf16};
-constexpr const char* kTypeNames[] = {"f64", "f32", "f16", "bf16"};
+constexpr DType kTypes[] = {DType::f64,  DType::f32,     DType::f16,
+                            DType::bf16, DType::boolean, DType::i64};
 
 /// Ranks 0 to 5, with axes of length 0 and 1 among them.
 const std::vector<std::vector<std::int64_t>> kShapes = {
@@ -24,15 +24,16 @@ std::string name_of(int number) {
 }
 
 TEST(NpyFromNumPy, EveryTypeInBothOrders) {
-  for (std::size_t i = 0; i < 4; ++i) {
+  for (const DType dtype : kTypes) {
     for (const std::string order : {"c_", "fortran_"}) {
-      SCOPED_TRACE(order + kTypeNames[i]);
-      const Array array = read_one(data_path(order + kTypeNames[i] + ".npy"));
-      EXPECT_EQ(array.dtype, kTypes[i]);
+      const std::string name = order + dtype_name(dtype) + ".npy";
+      SCOPED_TRACE(name);
+      const Array array = read_one(data_path(name));
+      EXPECT_EQ(array.dtype, dtype);
       EXPECT_EQ(array.shape, (std::vector<std::int64_t>{2, 3, 4}));
       EXPECT_EQ(array.strides, order == "c_" ? (std::vector<std::int64_t>{12, 4, 1})
                                              : (std::vector<std::int64_t>{1, 2, 6}));
-      EXPECT_EQ(values(array), ramp_values(24));
+      EXPECT_EQ(values(array), ramp_values(24, dtype));
     }
   }
 }
@@ -101,6 +102,18 @@ TEST(NpyRead, SpellingsOfBfloat16) {
   }
 }
 
+// Some programs write other bytes than 0 and 1; they are kept, and count as true.
+TEST(NpyRead, BooleansOfAnyByte) {
+  std::vector<NamedArray> arrays;
+  const std::string bytes("\0\x01\x02\xff", 4);
+  const std::string file =
+      npy_file("{'descr': '|b1', 'fortran_order': False, 'shape': (4,)}", bytes);
+  const Status status = read_copy(file, arrays);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(arrays.at(0).array.dtype, DType::boolean);
+  EXPECT_EQ(values(arrays.at(0).array), (std::vector<double>{0, 1, 2, 255}));
+}
+
 TEST(NpyRead, SharesAlignedMemoryAndCopiesTheRest) {
   const std::string file = npy_file("{'descr': '<f8', 'fortran_order': False, 'shape': (6,)}",
                                     ramp_bytes(DType::f64, 6));
@@ -122,7 +135,8 @@ TEST(NpyRead, SharesAlignedMemoryAndCopiesTheRest) {
 
 TEST(NpyWrite, SameBytesAsNumPy) {
   const ScratchDirectory scratch;
-  for (const std::string name : {"f64", "f32", "f16", "bf16"}) {
+  for (const DType dtype : kTypes) {
+    const std::string name = dtype_name(dtype);
     const std::string written = scratch.path(name + ".npy");
     const Status status = write_npy(written, read_one(data_path("fortran_" + name + ".npy")));
     ASSERT_TRUE(status.ok()) << status.message();
@@ -166,7 +180,7 @@ TEST(NpyWrite, EveryTypeShapeAndStrideComesBack) {
       }
     }
   }
-  EXPECT_EQ(number, 4 * 9 * 5);
+  EXPECT_EQ(number, 6 * 9 * 5);
 }
 
 TEST(NpyWrite, ArraysLargerThanAChunk) {

@@ -37,8 +37,8 @@ TEST(NpzErrors, NothingToRead) {
 
 TEST(NpzErrors, OnlyOtherElementTypes) {
   expect_sentence(read_bytes(data_path("others.npz")),
-                  "none of its 2 arrays is '<f8', '<f4', '<f2' or '<V2' (bfloat16): 'ids.npy' is "
-                  "'<i8'");
+                  "none of its 2 arrays is '<f8', '<f4', '<f2', '<V2' (bfloat16), '|b1', '<i8': "
+                  "'ids' is '<i4'");
 }
 
 TEST(NpzErrors, CutAnywhere) {

@@ -23,32 +23,40 @@ using Shape = std::vector<std::int64_t>;
 
 TEST(NpzFromNumPy, Stored) {
   const auto arrays = read_all(data_path("stored.npz"));
-  EXPECT_EQ(names_of(arrays), (Names{"f64", "f32", "f16", "bf16"}));
-  const DType types[] = {DType::f64, DType::f32, DType::f16, DType::bf16};
-  for (std::size_t i = 0; i < arrays.size(); ++i) {
-    EXPECT_EQ(arrays[i].array.dtype, types[i]);
-    EXPECT_EQ(arrays[i].array.shape, (Shape{2, 3}));
-    EXPECT_EQ(values(arrays[i].array), ramp_values(6));
+  EXPECT_EQ(names_of(arrays), (Names{"f64", "f32", "f16", "bf16", "bool", "i64"}));
+  for (const NamedArray& named : arrays) {
+    EXPECT_EQ(named.name, dtype_name(named.array.dtype));
+    EXPECT_EQ(named.array.shape, (Shape{2, 3}));
+    EXPECT_EQ(values(named.array), ramp_values(6, named.array.dtype));
   }
 }
 
 TEST(NpzFromNumPy, Deflated) {
   const auto arrays = read_all(data_path("deflated.npz"));
-  ASSERT_EQ(names_of(arrays),
-            (Names{"f64", "f32", "f16", "bf16", "zeros", "fortran", "scalar", "empty"}));
-  for (const std::size_t i : {0, 1, 2, 3, 5}) {
-    EXPECT_EQ(values(arrays[i].array), ramp_values(6)) << arrays[i].name;
+  ASSERT_EQ(names_of(arrays), (Names{"f64", "f32", "f16", "bf16", "bool", "i64", "zeros", "fortran",
+                                     "scalar", "empty"}));
+  for (const std::size_t i : {0, 1, 2, 3, 4, 5, 7}) {
+    const Array& array = arrays[i].array;
+    EXPECT_EQ(values(array), ramp_values(6, array.dtype)) << arrays[i].name;
   }
-  EXPECT_EQ(values(arrays[4].array), std::vector<double>(64 * 64, 0.0));
-  EXPECT_EQ(arrays[5].array.strides, (Shape{1, 2}));
-  EXPECT_EQ(values(arrays[6].array), ramp_values(1));
-  EXPECT_EQ(arrays[7].array.shape, (Shape{0, 4}));
+  EXPECT_EQ(values(arrays[6].array), std::vector<double>(64 * 64, 0.0));
+  EXPECT_EQ(arrays[7].array.strides, (Shape{1, 2}));
+  EXPECT_EQ(values(arrays[8].array), ramp_values(1));
+  EXPECT_EQ(arrays[9].array.shape, (Shape{0, 4}));
 }
 
-TEST(NpzFromNumPy, OtherElementTypesAreLeftOut) {
-  const auto arrays = read_all(data_path("mixed.npz"));
+TEST(NpzFromNumPy, OtherElementTypesAreLeftOutAndNamed) {
+  std::vector<NamedArray> arrays;
+  std::vector<OtherArray> others;
+  const Status status = read_arrays(data_path("mixed.npz"), arrays, &others);
+  ASSERT_TRUE(status.ok()) << status.message();
   ASSERT_EQ(names_of(arrays), Names{"x"});
   EXPECT_EQ(values(arrays[0].array), ramp_values(6));
+  ASSERT_EQ(others.size(), 3u);
+  EXPECT_EQ(others[0].name, "bytes");
+  EXPECT_EQ(others[0].type, "'|u1'");
+  EXPECT_EQ(others[1].type, "'<U2'");
+  EXPECT_EQ(others[2].name, "pairs");
 }
 
 TEST(NpzRead, EntriesThatAreNoNpyFilesAreLeftOut) {

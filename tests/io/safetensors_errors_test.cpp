@@ -48,7 +48,7 @@ TEST(SafetensorsErrors, NoTensors) {
   expect_sentence(with_header("{}"), "the file holds no tensors");
   expect_sentence(with_header(R"({"__metadata__":{"a":"b"}})"), "the file holds no tensors");
   expect_sentence(read_bytes(data_path("others.safetensors")),
-                  "none of its 1 tensors is F64, F32, F16 or BF16: 'ids' is 'I64'");
+                  "none of its 1 tensors is F64, F32, F16, BF16, BOOL, I64: 'ids' is 'I32'");
 }
 
 TEST(SafetensorsErrors, Duplicates) {

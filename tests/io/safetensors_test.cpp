@@ -12,16 +12,21 @@ using Shape = std::vector<std::int64_t>;
 
 TEST(Safetensors, FromThePackage) {
   std::vector<NamedArray> arrays;
-  const Status status = read_arrays(data_path("all.safetensors"), arrays);
+  std::vector<OtherArray> others;
+  const Status status = read_arrays(data_path("all.safetensors"), arrays, &others);
   ASSERT_TRUE(status.ok()) << status.message();
-  ASSERT_EQ(arrays.size(), 6u);  // "ids" is I64
+  ASSERT_EQ(others.size(), 1u);
+  EXPECT_EQ(others[0].name, "ids");
+  EXPECT_EQ(others[0].type, "'I32'");
   const struct {
     const char* name;
     DType dtype;
     Shape shape;
-  } expected[] = {{"f64", DType::f64, {2, 3}},   {"empty", DType::f32, {0, 4}},
-                  {"f32", DType::f32, {2, 3}},   {"scalar", DType::f32, {}},
-                  {"bf16", DType::bf16, {2, 3}}, {"f16", DType::f16, {2, 3}}};
+  } expected[] = {{"i64", DType::i64, {2, 3}},   {"f64", DType::f64, {2, 3}},
+                  {"empty", DType::f32, {0, 4}}, {"f32", DType::f32, {2, 3}},
+                  {"scalar", DType::f32, {}},    {"bf16", DType::bf16, {2, 3}},
+                  {"f16", DType::f16, {2, 3}},   {"bool", DType::boolean, {2, 3}}};
+  ASSERT_EQ(arrays.size(), std::size(expected));
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     SCOPED_TRACE(expected[i].name);
     const Array& array = arrays[i].array;
@@ -30,7 +35,7 @@ TEST(Safetensors, FromThePackage) {
     EXPECT_EQ(array.shape, expected[i].shape);
     EXPECT_NE(array.data, nullptr);
     const std::size_t count = array.shape.empty() ? 1 : array.shape[0] == 0 ? 0 : 6;
-    EXPECT_EQ(values(array), ramp_values(count));
+    EXPECT_EQ(values(array), ramp_values(count, array.dtype));
   }
 }
 

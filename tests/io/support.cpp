@@ -55,6 +55,10 @@ std::string encoded(DType dtype, double value) {
       return bytes_of(half_bits(value));
     case DType::bf16:
       return bytes_of(static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(single) >> 16));
+    case DType::boolean:
+      return bytes_of(value != 0);
+    case DType::i64:
+      return bytes_of(static_cast<std::int64_t>(value));
   }
   return {};
 }
@@ -147,6 +151,10 @@ double value_at(const Array& array, const std::vector<std::int64_t>& index) {
       return half_value(element<std::uint16_t>(at));
     case DType::bf16:
       return std::bit_cast<float>(static_cast<std::uint32_t>(element<std::uint16_t>(at)) << 16);
+    case DType::boolean:
+      return std::to_integer<int>(*at);
+    case DType::i64:
+      return static_cast<double>(element<std::int64_t>(at));
   }
   return NAN;
 }
@@ -163,9 +171,14 @@ std::vector<double> values(const Array& array) {
   }
 }
 
-std::vector<double> ramp_values(std::size_t count) {
+std::vector<double> ramp_values(std::size_t count, DType dtype) {
   std::vector<double> ramp(count);
-  for (std::size_t i = 0; i < count; ++i) ramp[i] = static_cast<double>(i) / 2 - 1;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double value = static_cast<double>(i) / 2 - 1;
+    ramp[i] = dtype == DType::boolean ? value != 0
+              : dtype == DType::i64   ? std::trunc(value)
+                                      : value;
+  }
   return ramp;
 }
 

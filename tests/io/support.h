@@ -52,7 +52,7 @@ void write_bytes(const std::string& path, std::string_view bytes);
 /// `value` as `count` little-endian bytes; those past the eighth are 0.
 std::string little_endian(std::uint64_t value, int count);
 
-/// Bytes of `count` elements, i / 2 - 1 for the i-th.
+/// Bytes of `count` elements, i / 2 - 1 for the i-th: cut towards 0 for i64, not 0 for boolean.
 std::string ramp_bytes(DType dtype, std::int64_t count);
 
 /// A .npy file of version 1.0 around any dictionary and data.
@@ -64,8 +64,8 @@ double value_at(const Array& array, const std::vector<std::int64_t>& index);
 /// All values in C order.
 std::vector<double> values(const Array& array);
 
-/// i / 2 - 1 for the i-th of `count`.
-std::vector<double> ramp_values(std::size_t count);
+/// i / 2 - 1 for the i-th of `count`, as `dtype` holds it.
+std::vector<double> ramp_values(std::size_t count, DType dtype = DType::f32);
 
 /// read_arrays() from a copy of `bytes` under the name "file".
 Status read_copy(std::string_view bytes, std::vector<NamedArray>& arrays);
