@@ -21,3 +21,15 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/regard-config-version.cma
 install(FILES ${PROJECT_BINARY_DIR}/regard-config.cmake
               ${PROJECT_BINARY_DIR}/regard-config-version.cmake
         DESTINATION ${package_dir})
+
+# For builds without CMake: pkg-config --cflags --libs regard, with --static for the static library,
+# which needs the C++ runtime.
+file(RELATIVE_PATH REGARD_PC_PREFIX "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+string(REGEX REPLACE "/$" "" REGARD_PC_PREFIX "${REGARD_PC_PREFIX}")
+set(REGARD_PC_LIBS_PRIVATE "-lstdc++ -lm -pthread")
+get_target_property(linked regard LINK_LIBRARIES)
+if(PTHREADPOOL_LIBRARY AND PTHREADPOOL_LIBRARY IN_LIST linked)
+  string(PREPEND REGARD_PC_LIBS_PRIVATE "${PTHREADPOOL_LIBRARY} ")
+endif()
+configure_file(${PROJECT_SOURCE_DIR}/cmake/regard.pc.in ${PROJECT_BINARY_DIR}/regard.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/regard.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -23,6 +23,7 @@ ROOMS = {
     "oracle": ["include", "base", "problem/problem.h"],
     "check": ["include", "base", "problem"],
     "lab": ["include", "base", "problem"],
+    "merge": ["include", "base", "problem"],
     "io": ["include", "base"],
     "cli": ["include", "io"],
     "examples": ["include"],

@@ -12,7 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 FILE_GOAL, FILE_LIMIT = 300, 500
 FUNCTION_GOAL, FUNCTION_LIMIT = 40, 80
 COLUMNS = 100
-CPP = (".h", ".cpp")
+CPP = (".h", ".cpp", ".c")
 SCRIPTS = ("run", "test")
 ENDINGS = (*CPP, ".py", ".cmake", ".sh", "CMakeLists.txt", ".in")
 MARKS = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
@@ -21,7 +21,7 @@ MARKS = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
 NOISE = re.compile(
     r'//[^\n]*|/\*.*?\*/|R"([^(\s]*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"'
     r"|(?<!\w)'(?:\\.|[^'\\\n])+'|^[ \t]*#(?:\\\n|[^\n])*", re.DOTALL | re.MULTILINE)
-SCOPE = re.compile(r"^(template\s*<.*>\s*)?(requires\b.*)?(inline\s+)?"
+SCOPE = re.compile(r"^(template\s*<.*>\s*)?(requires\b.*)?((inline|typedef)\s+)?"
                    r"(namespace|class|struct|union|enum|extern)\b(?!.*\)\s*(const|noexcept|\s)*$)",
                    re.DOTALL)
 

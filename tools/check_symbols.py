@@ -20,6 +20,10 @@ INNER = "api base contract dispatch io plan problem run generic avx2 avx512 amx 
 OURS = re.compile(r"(?:(?:vtable|typeinfo|typeinfo name) for )?"
                   r"regard::(\w+)[\w:~]*(?:operator[^ (]+)?(?=[([]|$)")
 
+# The C interface, whose names carry no types, and the header that declares it.
+IN_C = re.compile(r"regard_\w+$")
+HEADER_IN_C = LIST.parent.parent / "include/regard/regard.h"
+DECLARED_IN_C = re.compile(r"^REGARD_API [\w* ]+?\b(regard_\w+)\(", re.MULTILINE)
 
 def nm(path, *options):
     """(name, type letter) of each symbol."""
@@ -58,8 +62,11 @@ def check_exports(library, update):
     # Weak copies of the standard library's templates are in every C++ library; they are not ours.
     names = sorted({name for name, kind in nm(library, "-DC", "--defined-only")
                     if kind not in "WVu" or OURS.match(name)})
+    declared = set(DECLARED_IN_C.findall(HEADER_IN_C.read_text()))
     problems = [f"exported, but not part of the interface: {name}" for name in names
-                if not OURS.match(name) or OURS.match(name)[1] in INNER]
+                if name not in declared and (not OURS.match(name) or OURS.match(name)[1] in INNER)]
+    problems += [f"declared in C, but not exported: {name}"
+                 for name in sorted(declared - {name for name in names if IN_C.match(name)})]
     if update:
         LIST.write_text("\n".join(names) + "\n")
     listed = set(LIST.read_text().splitlines())
