@@ -95,6 +95,8 @@ Status Judge::judge_lse(std::int64_t b, std::int64_t h, std::int64_t i, RowVerdi
 }
 
 double Judge::allowed(std::int64_t d) const {
+  const double expected = d < 0 ? lse_row_.lse : row_.out[std::size_t(d)];
+  if (!std::isfinite(expected)) return 0;
   return d < 0 ? lse_bound(lse_bound_, lse_row_) : out_bound(out_bound_, row_, d);
 }
 

@@ -25,7 +25,7 @@ class Judge {
   /// Leaves in `worst` the value of row (b, h, i) that is furthest off in units of its bound.
   Status judge(std::int64_t b, std::int64_t h, std::int64_t i, RowVerdict& worst);
 
-  /// What is allowed in column d (-1: the LSE) of the row judged last.
+  /// What is allowed in column d (-1: the LSE) of the row judged last; 0 where it is not finite.
   double allowed(std::int64_t d) const;
 
   const Shape& out_shape() const { return oracle_.out_shape(); }
