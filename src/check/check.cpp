@@ -14,10 +14,10 @@
 namespace regard {
 namespace {
 
-using check_detail::Evidence;
-using check_detail::Judge;
-using check_detail::Reservoir;
-using check_detail::Setting;
+using judging::Evidence;
+using judging::Judge;
+using judging::Reservoir;
+using judging::Setting;
 
 /// Keys visited between two calls of the progress hook: some tenths of a second at D = 128.
 constexpr std::int64_t kKeysBetweenReports = std::int64_t{1} << 20;
@@ -97,7 +97,7 @@ class Rows {
   }
 
   Status name_convention(const Setting& asked, CheckReport& report) {
-    return check_detail::find_convention(
+    return judging::find_convention(
         asked, evidence_, [this] { return go_on(sample_.count()); }, report.convention);
   }
 

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-namespace regard::check_detail {
+namespace regard::judging {
 namespace {
 
 double scale_of(const Setting& s) {
@@ -44,11 +44,18 @@ bool always(const Setting&) {
   return true;
 }
 
+/// An axis of size 1 may have any stride.
+bool lies(const ConstTensor& t, const Strides& strides) {
+  for (std::size_t axis = 0; axis < 4; ++axis) {
+    if (t.shape[axis] > 1 && t.strides[axis] != strides[axis]) return false;
+  }
+  return t.data != nullptr;
+}
 bool dense(const ConstTensor& t) {
-  return t.data != nullptr && t.strides == dense_strides(t.shape);
+  return lies(t, dense_strides(t.shape));
 }
 bool lies_bshd(const ConstTensor& t) {
-  return t.data != nullptr && t.strides == bshd_strides(t.shape);
+  return lies(t, bshd_strides(t.shape));
 }
 /// Strides of memory laid out as (B, H, D, S).
 Strides transposed_strides(const Shape& shape) {
@@ -205,4 +212,4 @@ bool same_subject(const Alternative& x, const Alternative& y) noexcept {
   return subject(x) == subject(y);
 }
 
-}  // namespace regard::check_detail
+}  // namespace regard::judging

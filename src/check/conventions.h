@@ -5,7 +5,7 @@
 
 #include "check/judge.h"
 
-namespace regard::check_detail {
+namespace regard::judging {
 
 /// One way in which a kernel may answer another question than the one asked.
 struct Alternative {
@@ -21,4 +21,4 @@ std::span<const Alternative> alternatives() noexcept;
 /// Both change the same thing, so that only one of them can hold.
 bool same_subject(const Alternative& x, const Alternative& y) noexcept;
 
-}  // namespace regard::check_detail
+}  // namespace regard::judging

@@ -6,7 +6,7 @@
 
 #include "base/read.h"
 
-namespace regard::check_detail {
+namespace regard::judging {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -104,4 +104,4 @@ double Judge::rms_error() const {
   return finite_ == 0 ? 0 : std::sqrt(squares_ / double(finite_));
 }
 
-}  // namespace regard::check_detail
+}  // namespace regard::judging

@@ -5,7 +5,7 @@
 
 #include "regard/check.h"
 
-namespace regard::check_detail {
+namespace regard::judging {
 
 /// What was asked, whose conventions answer it, and how the memory of the result is read.
 struct Setting {
@@ -43,4 +43,4 @@ class Judge {
   std::int64_t finite_ = 0;
 };
 
-}  // namespace regard::check_detail
+}  // namespace regard::judging

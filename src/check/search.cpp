@@ -5,7 +5,7 @@
 
 #include "check/conventions.h"
 
-namespace regard::check_detail {
+namespace regard::judging {
 namespace {
 
 /// Whether every row fits; leaves in `telling` whether some row could not have fitted ours.
@@ -84,4 +84,4 @@ Status find_convention(const Setting& asked, const Evidence& evidence,
   return {};
 }
 
-}  // namespace regard::check_detail
+}  // namespace regard::judging

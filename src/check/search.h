@@ -8,7 +8,7 @@
 
 #include "check/judge.h"
 
-namespace regard::check_detail {
+namespace regard::judging {
 
 /// Up to `kMost` of the rows it is shown, each with equal chance.
 class Reservoir {
@@ -35,4 +35,4 @@ struct Evidence {
 Status find_convention(const Setting& asked, const Evidence& evidence,
                        const std::function<bool()>& go_on, Convention& convention);
 
-}  // namespace regard::check_detail
+}  // namespace regard::judging
