@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "arrays.h"
+#include "check_json.h"
 #include "command.h"
 #include "flags.h"
 #include "interrupt.h"
@@ -20,24 +21,27 @@ namespace {
 constexpr char kUsage[] =
     "check Q.npy K.npy V.npy --out THEIRS.npy [FLAGS]\n       regard check QKV.npz ...";
 constexpr char kMore[] =
-    "Every row is computed again in f64 with compensated sums, and each element may differ by\n"
-    "  epsilon (c0 + c1 A + c2 S) sum_j p_j |v_j| + tiny (n + sum_j |v_j|),\n"
-    "where A is the row's largest sum_d |scale q_d k_d|, S its largest |score|, n the keys it "
-    "sees\n"
-    "and tiny the smallest normal number: room for the roundings of a kernel of that type that\n"
-    "sums its keys in blocks, derived in docs/numerics.md. Above 1 unit of this bound a row "
-    "fails,\n"
-    "and the exit code is 1.\n"
+    "Every row is computed again in f64 with compensated sums. What each weight may suffer in a\n"
+    "kernel of that type that sums its keys in blocks follows from its own score and distance "
+    "from\n"
+    "the row's largest; each element may differ by what that makes of the row's values. Derived "
+    "in\n"
+    "docs/numerics.md. Above 1 unit of this bound a row fails, and the exit code is 1. A result "
+    "that\n"
+    "fails is tried against the conventions that other kernels follow, one and two at a time; the\n"
+    "one that fits a sample of its rows is named.\n"
     "\n"
     "Examples:\n"
     "  regard check q.npy k.npy v.npy --out theirs.npy --lse theirs_lse.npy\n"
-    "  regard check qkv.npz --causal bottom_right --out theirs.npz --rows 1000 --seed 1\n";
+    "  regard check qkv.npz --causal bottom_right --out theirs.npz --rows 1000 --seed 1\n"
+    "  regard check qkv.npz --out theirs.npy --json\n";
 
 struct CheckFlags {
   InputFlags input;
   AttentionFlags attention;
   std::string out, lse;
   std::optional<std::int64_t> rows, seed, worst;
+  bool json = false;
 };
 
 /// A line on a terminal that is drawn over again; nothing in a pipe.
@@ -83,11 +87,22 @@ CheckReport judge(const Inputs& in, const Options& options, const ConstTensor& o
   return report;
 }
 
+void print_convention(const CheckReport& report) {
+  if (report.passed) return;
+  const Convention& found = report.convention;
+  if (found.name.empty()) {
+    fmt::print("      matches no other convention that is known\n");
+    return;
+  }
+  fmt::print("      matches with {}: {}\n", found.name, found.sentence);
+}
+
 void print_verdict(const CheckReport& report, std::int64_t rows_in_all, DType dtype) {
   fmt::print("{}  {} of {} rows checked, {} outside the bound\n", report.passed ? "PASS" : "FAIL",
              report.rows_checked, rows_in_all, report.rows_failed);
   fmt::print("      worst error {:.3g} of its bound; rms error {:.3g}\n", report.worst_units,
              report.rms_error);
+  print_convention(report);
   if (report.worst.empty()) return;
   const int digits = dtype == DType::f64 ? 17 : 9;
   const int width = digits + 7;
@@ -116,7 +131,12 @@ int run(const CheckFlags& flags) {
                   has_last_axis ? weights_axes(inputs.rank) : lse_axes(inputs.rank));
   }
   const CheckReport report = judge(inputs, options, out, lse, flags);
-  print_verdict(report, out.shape[0] * out.shape[1] * out.shape[2], out.dtype);
+  const std::int64_t rows_in_all = out.shape[0] * out.shape[1] * out.shape[2];
+  if (flags.json) {
+    fmt::print("{}\n", json_text(report, {inputs, options, out.dtype, rows_in_all}));
+  } else {
+    print_verdict(report, rows_in_all, out.dtype);
+  }
   return report.passed ? kFine : kCheckFailed;
 }
 
@@ -134,8 +154,14 @@ Command add_check(CLI::App& program) {
   add_integer(*app, {"--seed", "N", "which sample; default 0"}, flags->seed);
   add_integer(*app, {"--worst", "N", "how many of the worst rows to show; default 5"},
               flags->worst);
+  add_switch(*app, "--json", "the verdict for programs, with what the bound is made of",
+             flags->json);
   app->option_defaults()->group("Flags");
   add_meaning_flags(*app, flags->attention);
+  add_choice<Precision>(*app, "--precision",
+                        "default leaves half types room for weights rounded to them, high does not",
+                        {{"default", Precision::default_}, {"high", Precision::high}},
+                        flags->attention.precision);
   return {app, kUsage, kMore, [flags] { return run(*flags); }};
 }
 

@@ -1,31 +1,20 @@
-// The constants of |error_d| <= u (c0 + c1 A + c2 S) sum_j p_j |v_jd| + floor (n + sum_j |v_jd|),
-// with u the unit roundoff and, over the n keys j that the row sees, A = max_j |scale| sum_d |q_d
-// k_jd| and S = max_j |scale| |sum_d q_d k_jd|.
+// The constants of the bound. docs/numerics.md derives each; u is the unit roundoff.
 //
-// A relative error e in a weight and the same e in their sum both reach the quotient, so what a
-// weight suffers counts twice. What it suffers, in units of u:
-//   dot product  sqrt(D) A + D/2 S  D additions, each rounding its partial sum. The partial sums
-//                                   rise evenly to the score, D/2 S in all, and equal terms round
-//                                   in one direction; around that line they stray by less than A,
-//                                   with roundings that are independent
-//   score        4 A                2 for folding scale and log2 e into one factor and applying
-//                                   it; 2 for subtracting the reference, as large as A itself
-//   exponential  3                  argument reduction, polynomial and its last rounding
-// The sums over n keys are taken in blocks of 192 keys, the blocks then added up: at most
-// min(n, 192) + n / 192 roundings of a partial sum, whatever the terms; those of l, by tiles first,
-// min(n, 64) + n / 192. The division and the rounding of the result add 1 each:
-//   c0 = 2 * 3 + 2 + min(n, 192) + min(n, 64) + 2 n / 192
-//   c1 = 2 (sqrt(D) + 4)
-//   c2 = D
-// A kernel that adds thousands of equal f32 terms one after another leaves the bound, and should:
-// it loses those digits.
-// An f64 result is judged by an f64 oracle, whose own error is of the same size:
-//   c1 += 4   the subtraction |s_j - m| <= 2A, rounded once, in weight and sum
-//   c0 += 4   exponential in weight and sum, division, product p v (its sums are compensated)
-// Kernels flush what is below the smallest normal number to zero: a weight, which then misses its
-// v, and a partial sum, at each of n keys. The floor is that number; it counts n + sum_j |v_jd|
-// times. The LSE suffers what one weight and l suffer, half of the constants, and its own
-// rounding.
+// What a score suffers before it is a weight, in units of u:
+//   A 2 + sqrt(D)  scale (with log2 e) rounded and applied, 1 each; D additions of partial sums
+//   that S D/2          rise evenly to the score, where equal terms round one way, and stray by
+//   less
+//                  than A, where they do not
+//   C 12           softcap: its rounding, that of its inverse, the product, tanh (4 ulp), product
+//   L 3            ALiBi: slope, distance and product
+//   B 1            bias, where it is wider than the arithmetic
+//   C + L + B      each addition of bias or ALiBi
+// and then:
+//   T + lag        subtracting the reference, which may lag 32 ln 2 behind the largest score: 1;
+//                  once more where the reference is raised, with 4 for each 16 ln 2 of a raise;
+//                  2 each where log2 e enters only then (softcap, bias or ALiBi)
+//   constant 3     exponential
+// Sums of n keys are taken in blocks of 192 and the blocks added up.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -33,29 +22,151 @@
 #include "regard/check.h"
 
 namespace regard {
+namespace {
 
-ErrorBound error_bound(DType dtype, std::int64_t head_dim, std::int64_t visible) noexcept {
+constexpr double kLn2 = 0.69314718055994530942;
+/// A reference is raised when the sum of weights exceeds 2^32, by at least 2^16.
+constexpr double kLag = 32 * kLn2;
+constexpr double kLeastRaise = 16 * kLn2;
+
+bool wider(const ConstTensor& tensor, double unit) {
+  return tensor.data != nullptr && tensor.dtype == DType::f64 && unit > 0x1p-53;
+}
+
+/// Costs of f64's own oracle: its exponential, and the rounding of a score with a bias.
+ScoreError score_error(const Options& options, double unit, double oracle, double head_dim) {
+  const bool capped = options.softcap > 0, biased = options.bias.data != nullptr,
+             sloped = options.alibi_slopes.data != nullptr;
+  const double late_log2e = capped || biased || sloped ? 2 : 0;
+  ScoreError error;
+  error.unit = unit;
+  error.constant = 3 + 3 * oracle;
+  error.magnitude = 2 + std::sqrt(head_dim);
+  error.score = head_dim / 2;
+  error.capped = capped ? 12 : 0;
+  error.alibi = sloped ? 3 : 0;
+  error.bias = wider(options.bias, unit) ? 1 : 0;
+  error.sum = (biased ? 1 + oracle : 0) + (sloped ? 1 : 0);
+  error.distance = (1 + late_log2e) + (1 + late_log2e + 4 / kLeastRaise);
+  error.lag = kLag;
+  error.sink = 2 + (wider(options.sinks, unit) ? 1 : 0);
+  return error;
+}
+
+/// Roundings that a weight passes through on its way into l.
+double weight_sums(const ErrorBound& bound, const OracleRow& row) {
+  const double n = double(row.visible);
+  return std::min(n, 64.0) + n / 192 + bound.sink_terms;
+}
+
+double value_sums(const OracleRow& row) {
+  const double n = double(row.visible);
+  return std::min(n, 192.0) + n / 192;
+}
+
+double lag(const ErrorBound& bound, const OracleRow& row) {
+  return std::min(row.spread, bound.score.lag);
+}
+
+double rounded(const ErrorBound& bound, double value, double error) {
+  return error + bound.result_unit * (std::fabs(value) + error) + bound.result_floor;
+}
+
+}  // namespace
+
+ErrorBound error_bound(DType inputs, DType result, std::int64_t head_dim,
+                       const Options& options) noexcept {
   ErrorBound bound;
-  const double n = double(visible);
-  bound.c0 = 2 * 3 + 2 + std::min(n, 192.0) + std::min(n, 64.0) + 2 * n / 192;
-  bound.c1 = 2 * (std::sqrt(double(head_dim)) + 4);
-  bound.c2 = double(head_dim);
-  switch (dtype) {
-    case DType::f32:
-      bound.epsilon = std::numeric_limits<float>::epsilon() / 2;
-      bound.floor = std::numeric_limits<float>::min();
-      return bound;
-    case DType::f64:
-      bound.epsilon = std::numeric_limits<double>::epsilon() / 2;
-      bound.floor = std::numeric_limits<double>::min();
-      bound.c1 += 4;
-      bound.c0 += 4;
-      return bound;
-    case DType::f16:
-    case DType::bf16:
-      break;
+  const bool f64 = inputs == DType::f64 && result == DType::f64;
+  bound.oracle = f64 ? 1 : 0;
+  bound.unit = f64 ? 0x1p-53 : 0x1p-24;
+  bound.floor = f64 ? std::numeric_limits<double>::min() : std::numeric_limits<float>::min();
+  bound.score = score_error(options, bound.unit, bound.oracle, double(head_dim));
+  bound.sink_terms = options.sinks.data != nullptr ? 1 : 0;
+  if (options.precision == Precision::default_) {
+    if (inputs == DType::bf16) bound.weight_rounding = 0x1p-7;
+    if (inputs == DType::f16) {
+      bound.weight_rounding = 0x1p-10;
+      bound.weight_floor = 0x1p-25;
+    }
   }
-  return {};
+  switch (result) {
+    case DType::f16:
+      bound.result_unit = 0x1p-11;
+      bound.result_floor = 0x1p-25;
+      bound.result_limit = 65520;
+      return bound;
+    case DType::bf16:
+      bound.result_unit = 0x1p-8;
+      bound.result_floor = 0x1p-134;
+      bound.result_limit = 0x1.ffp127;
+      return bound;
+    case DType::f32:
+      bound.result_limit = 0x1.ffffffp127;
+      return bound;
+    default:
+      bound.result_limit = std::numeric_limits<double>::infinity();
+      return bound;
+  }
+}
+
+double out_bound(const ErrorBound& bound, const OracleRow& row, std::int64_t d) noexcept {
+  const auto at = std::size_t(d);
+  const double magnitude = row.out_magnitude[at], error = row.out_error[at];
+  const double values = row.value_sum[at], w = row.weight_error, out = row.out[at];
+  // 1 / l and the product with it, rounded; in f64 the oracle's division and product too.
+  const double sums = value_sums(row) + weight_sums(bound, row) + 2 + 2 * bound.oracle;
+  // A rounded weight reaches numerator and denominator.
+  const double relative = bound.unit * sums + 2 * bound.weight_rounding;
+  const double weighed = (error + std::fabs(out) * w + relative * (magnitude + error)) * (1 + w);
+  // Whatever the weights are, out is an average of the values.
+  const double average = magnitude + (1 + relative) * values;
+  const double flushed = bound.floor * (double(row.visible) + values) + bound.weight_floor * values;
+  return rounded(bound, out, std::min(weighed, average) + flushed);
+}
+
+double lse_bound(const ErrorBound& bound, const OracleRow& row) noexcept {
+  const double lse = std::fabs(row.lse);
+  // Only the sink: converted to base 2 and back.
+  if (row.visible == 0) return rounded(bound, row.lse, bound.unit * (bound.score.sink + 3) * lse);
+  const double log_l = std::fabs(row.lse - row.largest);
+  const double m = std::fabs(row.largest) + lag(bound, row);
+  // m ln 2 costs 2 |m|, ln l 2 ulp, the sum 1; the oracle's logarithm 1 ulp, its two sums 1 each.
+  const double arithmetic =
+      2 * m + 4 * (log_l + lag(bound, row)) + lse + bound.oracle * (3 * log_l + lse);
+  const double flushed = bound.floor * double(row.visible);
+  return rounded(
+      bound, row.lse,
+      std::log1p(row.weight_error) + bound.unit * (weight_sums(bound, row) + arithmetic) + flushed);
+}
+
+double weight_bound(const ErrorBound& bound, const OracleRow& row, std::int64_t j) noexcept {
+  const double p = row.weights[std::size_t(j)], x = row.weight_errors[std::size_t(j)];
+  const double sums = bound.unit * (weight_sums(bound, row) + 2 + bound.oracle);
+  const double w = row.weight_error;
+  // (1 + x)(1 + w)(1 + sums) - 1; no weight exceeds 1.
+  const double factor = x + w * (1 + x) + sums * (1 + x) * (1 + w);
+  return rounded(bound, p, std::min(p * factor, 1.0) + bound.floor);
+}
+
+double entropy_bound(const ErrorBound& bound, const OracleRow& row) noexcept {
+  if (row.visible == 0) return 0;
+  // p = e^(s - lse): an error y of the LSE is one of every weight.
+  const double y = std::expm1(std::min(lse_bound(bound, row), 700.0));
+  const double weights = (1 + y) * row.entropy_error + y * (row.entropy + row.weight_sum);
+  // Logarithm, product, and the sum over the keys.
+  const double sums = bound.unit * (weight_sums(bound, row) + 3) * (row.entropy + weights);
+  const double n = double(row.visible);
+  const double flushed = bound.floor * n * -std::log(bound.floor);
+  return rounded(bound, row.entropy,
+                 std::min(weights + sums, row.entropy + std::log(n) + 1) + flushed);
+}
+
+double score_bound(const ErrorBound& bound, const OracleRow& row, std::int64_t j) noexcept {
+  // To base 2 and back, rounded; in f64 the oracle's second number is dropped too.
+  const double s = std::fabs(row.scores[std::size_t(j)]);
+  const double error = row.score_errors[std::size_t(j)] + bound.unit * (3 + bound.oracle) * s;
+  return rounded(bound, s, error);
 }
 
 }  // namespace regard

@@ -1,4 +1,4 @@
-// The bound's constants, and that it is neither broken by a plain implementation nor idle.
+// The bound's formulas, and that it is neither broken by a plain implementation nor idle.
 #include <algorithm>
 #include <cmath>
 
@@ -7,25 +7,83 @@
 namespace regard::test {
 namespace {
 
-TEST(Bound, ConstantsFollowTheDerivation) {
-  const ErrorBound f32 = error_bound(DType::f32, 64, 100);
-  EXPECT_EQ(f32.epsilon, 0x1p-24);
-  EXPECT_EQ(f32.c1, 2 * (8 + 4));
-  EXPECT_EQ(f32.c2, 64);
-  EXPECT_DOUBLE_EQ(f32.c0, 6 + 2 + 100 + 64 + 200.0 / 192);
+/// One row with round sizes: p = 1/2 each, v = 1, and what the bound is made of.
+OracleRow two_keys() {
+  OracleRow row;
+  row.visible = 2;
+  row.weights = {0.5, 0.5};
+  row.weight_errors = {1e-3, 1e-3};
+  row.weight_error = 1e-3;
+  row.weight_sum = 1;
+  row.out = {1};
+  row.out_magnitude = {1};
+  row.out_error = {1e-3};
+  row.value_sum = {2};
+  return row;
+}
+
+TEST(Bound, ScoresSufferWhatTheirStepsCost) {
+  const ErrorBound f32 = error_bound(DType::f32, DType::f32, 64);
+  EXPECT_EQ(f32.unit, 0x1p-24);
+  EXPECT_EQ(f32.score.unit, 0x1p-24);
+  EXPECT_EQ(f32.score.magnitude, 8 + 2);
+  EXPECT_EQ(f32.score.score, 32);
+  EXPECT_EQ(f32.score.constant, 3);
+  EXPECT_EQ(f32.score.capped + f32.score.alibi + f32.score.bias + f32.score.sum, 0);
+  EXPECT_DOUBLE_EQ(f32.score.lag, 32 * std::log(2.0));
+  EXPECT_DOUBLE_EQ(f32.score.distance, 1 + 1 + 4 / (16 * std::log(2.0)));
   EXPECT_EQ(f32.floor, 0x1p-126);
-  const ErrorBound f64 = error_bound(DType::f64, 256, 4096);
-  EXPECT_EQ(f64.epsilon, 0x1p-53);
-  EXPECT_EQ(f64.c1, 2 * (16 + 4) + 4);
-  EXPECT_DOUBLE_EQ(f64.c0, 6 + 2 + 192 + 64 + 2 * 4096.0 / 192 + 4);
+  const ErrorBound f64 = error_bound(DType::f64, DType::f64, 256);
+  EXPECT_EQ(f64.unit, 0x1p-53);
+  EXPECT_EQ(f64.score.constant, 6);
   EXPECT_EQ(f64.floor, 0x1p-1022);
 }
 
-TEST(Bound, HalfTypesAreNotServed) {
+TEST(Bound, OptionsAddTheirSteps) {
+  const double number = 0.5;
+  Options options;
+  options.softcap = 2;
+  options.bias = view(&number, {1, 1, 1, 1});
+  options.alibi_slopes = view(&number, {1, 1, 1, 1});
+  options.sinks = view(&number, {1, 1, 1, 1});
+  const ErrorBound bound = error_bound(DType::f32, DType::f32, 64, options);
+  EXPECT_EQ(bound.score.capped, 12);
+  EXPECT_EQ(bound.score.alibi, 3);
+  EXPECT_EQ(bound.score.bias, 1) << "an f64 bias is rounded to f32";
+  EXPECT_EQ(bound.score.sum, 2);
+  EXPECT_EQ(bound.score.sink, 3);
+  EXPECT_EQ(bound.sink_terms, 1);
+  EXPECT_DOUBLE_EQ(bound.score.distance, 3 + 3 + 4 / (16 * std::log(2.0)));
+  EXPECT_EQ(error_bound(DType::f64, DType::f64, 64, options).score.bias, 0);
+}
+
+TEST(Bound, OutFollowsItsFormula) {
+  const ErrorBound f32 = error_bound(DType::f32, DType::f32, 64);
+  const double relative = 0x1p-24 * (2 + 2 + 2 * 2 / 192.0 + 2);
+  const double weighed = (1e-3 + 1e-3 + relative * (1 + 1e-3)) * (1 + 1e-3);
+  EXPECT_NEAR(out_bound(f32, two_keys(), 0), weighed + 0x1p-126 * 4, 1e-15);
+  const ErrorBound bf16 = error_bound(DType::bf16, DType::bf16, 64);
+  const double rounding = relative + 2 * 0x1p-7;
+  const double before = (2e-3 + rounding * (1 + 1e-3)) * (1 + 1e-3);
+  EXPECT_NEAR(out_bound(bf16, two_keys(), 0), before + 0x1p-8 * (1 + before), 1e-12);
+}
+
+TEST(Bound, MeaninglessWeightsStillLeaveAnAverage) {
+  OracleRow row = two_keys();
+  row.weight_error = row.out_error[0] = 1e300;
+  const double bound = out_bound(error_bound(DType::f32, DType::f32, 64), row, 0);
+  EXPECT_NEAR(bound, 3, 1e-5);
+}
+
+TEST(Bound, HighPrecisionKeepsWeights) {
+  Options options;
+  EXPECT_EQ(error_bound(DType::bf16, DType::f32, 64, options).weight_rounding, 0x1p-7);
+  EXPECT_EQ(error_bound(DType::f16, DType::f32, 64, options).weight_rounding, 0x1p-10);
+  EXPECT_EQ(error_bound(DType::f16, DType::f32, 64, options).weight_floor, 0x1p-25);
+  options.precision = Precision::high;
   for (const DType dtype : {DType::f16, DType::bf16}) {
-    const ErrorBound bound = error_bound(dtype, 64, 100);
-    EXPECT_EQ(bound.epsilon, 0);
-    EXPECT_EQ(bound.floor, 0);
+    EXPECT_EQ(error_bound(dtype, DType::f32, 64, options).weight_rounding, 0);
+    EXPECT_EQ(error_bound(dtype, DType::f32, 64, options).weight_floor, 0);
   }
 }
 

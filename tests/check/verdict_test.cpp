@@ -14,9 +14,9 @@ double allowed(const Inputs<double>& in, std::int64_t h, std::int64_t i, std::in
   Oracle oracle;
   OracleRow row;
   EXPECT_TRUE(oracle.prepare(in.q.view(), in.k.view(), in.v.view(), {}).ok());
-  EXPECT_TRUE(oracle.row(0, h, i, row).ok());
-  const ErrorBound bound = error_bound(DType::f64, kShape.d, row.visible);
-  return relative_error(bound, row) * row.out_magnitude[d] + bound.floor;
+  const ErrorBound bound = error_bound(DType::f64, DType::f64, kShape.d);
+  EXPECT_TRUE(oracle.row(0, h, i, row, bound.score).ok());
+  return out_bound(bound, row, d);
 }
 
 TEST(Verdict, ErrorsAreMeasuredInUnitsOfTheBound) {
@@ -51,9 +51,9 @@ TEST(Verdict, TheLseHasItsOwnBound) {
   Oracle oracle;
   OracleRow row;
   ASSERT_TRUE(oracle.prepare(in.q.view(), in.k.view(), in.v.view(), {}).ok());
-  ASSERT_TRUE(oracle.row(0, 0, 2, row).ok());
-  const ErrorBound bound = error_bound(DType::f64, kShape.d, row.visible);
-  const double size = relative_error(bound, row) / 2 + bound.epsilon * std::fabs(row.lse);
+  const ErrorBound bound = error_bound(DType::f64, DType::f64, kShape.d);
+  ASSERT_TRUE(oracle.row(0, 0, 2, row, bound.score).ok());
+  const double size = lse_bound(bound, row);
   for (const double units : {0.5, 2.0}) {
     auto lse = right.lse;
     lse.at(0, 0, 2, 0) -= units * size;

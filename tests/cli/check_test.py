@@ -1,4 +1,5 @@
 """`regard check`: right results pass, wrong ones fail where they are wrong."""
+import json
 import unittest
 
 import support
@@ -36,21 +37,43 @@ class Check(support.Case):
         self.out.values[(1 * TOKENS + 7) * D + 5] += 0.5
         text = self.judge(self.out, code=1)
         self.assertTrue(text.startswith("FAIL  60 of 60 rows checked, 1 outside the bound"), text)
-        worst = text.splitlines()[5].split()
+        self.assertIn("matches no other convention", text)
+        worst = text.splitlines()[6].split()
         self.assertEqual(worst[:4], ["0", "1", "7", "5"])
         self.assertAlmostEqual(float(worst[5]) - float(worst[4]), 0.5, places=6)
         self.assertGreater(float(worst[8]), 1)
 
     def test_a_wrong_lse_is_found(self):
         self.lse.values[2 * TOKENS + 4] += 0.01
-        worst = self.judge(self.out, code=1, lse=self.lse).splitlines()[5].split()
+        worst = self.judge(self.out, code=1, lse=self.lse).splitlines()[6].split()
         self.assertEqual(worst[:4], ["0", "2", "4", "lse"])
         last_axis = Array((HEADS, TOKENS, 1), self.lse.values)
         self.assertIn("FAIL", self.judge(self.out, code=1, lse=last_axis))
 
-    def test_other_conventions_fail(self):
-        self.assertIn("FAIL", self.judge(self.out, "--causal", "top_left", code=1))
-        self.assertIn("FAIL", self.judge(self.out, "--scale", "1", code=1))
+    def test_other_conventions_are_named(self):
+        text = self.judge(self.out, "--causal", "top_left", code=1)
+        self.assertEqual(text.splitlines()[2].strip(), "matches with causal=none: "
+                         "this kernel sees keys ahead of the row: it is not causal")
+        text = self.judge(self.out, "--scale", "1", code=1)
+        self.assertIn("matches with scale=default: ", text)
+        swapped = Array(self.out.shape, self.out.swapped(0, 1).values)
+        self.assertIn("matches with layout=out_bshd: ", self.judge(swapped, code=1))
+
+    def test_json(self):
+        verdict = json.loads(self.judge(self.out, "--json", lse=self.lse))
+        self.assertTrue(verdict["passed"])
+        self.assertEqual(verdict["rows_checked"], 60)
+        self.assertIsNone(verdict["convention"])
+        self.assertEqual(len(verdict["worst_rows"]), 5)
+        for row in verdict["worst_rows"]:
+            self.assertLessEqual(row["units"], 1)
+            self.assertGreater(row["terms"]["weight_error"], 0)
+        verdict = json.loads(self.judge(self.out, "--json", "--causal", "bottom_right", code=1))
+        self.assertFalse(verdict["passed"])
+        self.assertEqual(verdict["convention"]["name"], "causal=none")
+        self.out.values[0] = float("inf")
+        verdict = json.loads(self.judge(self.out, "--json", code=1))
+        self.assertEqual(verdict["worst_rows"][0]["actual"], "inf")
 
     def test_not_a_number_fails(self):
         self.out.values[3] = float("nan")
@@ -71,10 +94,6 @@ class Check(support.Case):
         self.assertIn("out: shape", self.judge(Array.normal(1, (HEADS, TOKENS, D + 1)), code=2))
         self.assertIn("out: rank 2", self.judge(Array.normal(1, (TOKENS, D)), code=2))
         self.assertIn("rows: -1 is below 0", self.judge(self.out, "--rows", "-1", code=2))
-
-    def test_unserved_options(self):
-        self.assertIn("mask: this version does not serve it yet",
-                      self.judge(self.out, "--mask", "m.npy", code=2))
 
 
 if __name__ == "__main__":

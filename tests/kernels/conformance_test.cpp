@@ -48,16 +48,12 @@ void run_case(const Case& c) {
   expect_close(*c.weights, weights);
 }
 
-TEST(Conformance, ServedCasesGiveTheRightAnswers) {
-  int served = 0;
+TEST(Conformance, EveryCaseGivesTheRightAnswers) {
   for (const Case& c : load_cases()) {
-    if (!c.served()) continue;
     SCOPED_TRACE(c.name);
     run_case<float>(c);
     run_case<double>(c);
-    ++served;
   }
-  EXPECT_GE(served, 20);
 }
 
 }  // namespace

@@ -30,24 +30,25 @@ TestTensor<T> run_weights(const Inputs<T>& in, const Options& options, Outputs o
   return weights;
 }
 
-/// Each weight obeys the bound of out for a value of 1: epsilon (c0 + c1 A + c2 S) p + floor.
+/// Each weight obeys its bound.
 template <class T>
 void expect_oracle_weights(const Inputs<T>& in, const Options& options,
                            const TestTensor<T>& weights) {
   Oracle oracle;
   ASSERT_TRUE(oracle.prepare(in.q.view(), in.k.view(), in.v.view(), options).ok());
   const Shape& shape = weights.shape();
+  constexpr DType dtype = DTypeOf<T>::value;
+  const ErrorBound bound = error_bound(dtype, dtype, in.q.shape()[3], options);
   OracleRow row;
   for (std::int64_t b = 0; b < shape[0]; ++b) {
     for (std::int64_t h = 0; h < shape[1]; ++h) {
       for (std::int64_t r = 0; r < shape[2]; ++r) {
         const std::int64_t i = options.rows.empty() ? r : options.rows[std::size_t(r)];
-        ASSERT_TRUE(oracle.row(b, h, i, row).ok());
-        const ErrorBound bound = error_bound(DTypeOf<T>::value, in.q.shape()[3], row.visible);
+        ASSERT_TRUE(oracle.row(b, h, i, row, bound.score).ok());
         for (std::int64_t j = 0; j < shape[3]; ++j) {
           const double expected = row.weights[std::size_t(j)];
-          const double allowed = relative_error(bound, row) * expected + bound.floor;
-          EXPECT_NEAR(double(weights.at(b, h, r, j)), expected, allowed) << i << ' ' << j;
+          EXPECT_NEAR(double(weights.at(b, h, r, j)), expected, weight_bound(bound, row, j))
+              << i << ' ' << j;
         }
       }
     }

@@ -39,18 +39,16 @@ void compare_row(const Case& c, std::int64_t b, std::int64_t h, std::int64_t i) 
   }
 }
 
-TEST(OracleConformance, EveryServedCase) {
-  std::int64_t served = 0;
-  for (const Case& c : load_cases()) {
-    if (!c.served()) continue;
-    ++served;
+TEST(OracleConformance, EveryCase) {
+  const std::vector<Case> cases = load_cases();
+  EXPECT_GE(cases.size(), 50U);
+  for (const Case& c : cases) {
     ASSERT_TRUE(c.out || c.lse || c.weights) << c.name;
     for_each_index({c.q.shape()[0], c.q.shape()[1], c.q.shape()[2], 1},
                    [&](std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t) {
                      compare_row(c, b, h, i);
                    });
   }
-  EXPECT_GE(served, 20);
 }
 
 }  // namespace

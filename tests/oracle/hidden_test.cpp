@@ -42,7 +42,8 @@ TEST(OracleHidden, EmptyRowsGiveZero) {
     EXPECT_TRUE(all(row.weights, is_zero));
     EXPECT_TRUE(all(row.out_magnitude, is_zero));
     EXPECT_EQ(row.lse, -kInfinity);
-    EXPECT_EQ(row.score_magnitude, 0);
+    EXPECT_EQ(row.spread, 0);
+    EXPECT_EQ(row.entropy, 0);
   }
 }
 

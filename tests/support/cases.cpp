@@ -1,5 +1,6 @@
 #include "support/cases.h"
 
+#include <algorithm>
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -42,15 +43,72 @@ Causal causal(const std::string& name) {
   throw std::runtime_error("not a causal alignment: " + name);
 }
 
+/// Shape of a nested list of rank 1 to 4, aligned to the last axes, and its numbers in order.
+Shape flatten(const Json& value, std::vector<double>& numbers) {
+  std::vector<std::int64_t> sizes;
+  for (const Json* level = &value; level->is_array(); level = &level->at(0))
+    sizes.push_back(std::int64_t(level->size()));
+  Shape shape{1, 1, 1, 1};
+  std::copy(sizes.begin(), sizes.end(), shape.end() - std::ptrdiff_t(sizes.size()));
+  const auto append = [&](const auto& self, const Json& level) -> void {
+    if (!level.is_array()) {
+      numbers.push_back(level.is_boolean() ? double(level.get<bool>()) : number(level));
+      return;
+    }
+    for (const Json& inner : level) self(self, inner);
+  };
+  append(append, value);
+  return shape;
+}
+
+TestTensor<double> broadcast_tensor(const Json& value) {
+  std::vector<double> numbers;
+  TestTensor<double> result(flatten(value, numbers));
+  std::copy(numbers.begin(), numbers.end(), result.data());
+  return result;
+}
+
+/// One number a query head.
+TestTensor<double> per_head(const Json& value) {
+  std::vector<double> numbers;
+  flatten(value, numbers);
+  TestTensor<double> result({1, std::int64_t(numbers.size()), 1, 1});
+  std::copy(numbers.begin(), numbers.end(), result.data());
+  return result;
+}
+
+void read_mask(const Json& value, Case& target) {
+  std::vector<double> numbers;
+  target.mask_shape = flatten(value, numbers);
+  for (const double number : numbers) target.mask.push_back(number != 0);
+}
+
 void read_option(const std::string& name, const Json& value, Case& target) {
+  const auto integers = [&value] { return value.get<std::vector<std::int64_t>>(); };
   if (name == "scale") {
     target.scale = number(value);
+  } else if (name == "softcap") {
+    target.softcap = number(value);
   } else if (name == "causal") {
     target.causal = causal(value.get<std::string>());
+  } else if (name == "window") {
+    target.window = {value.at(0).get<std::int64_t>(), value.at(1).get<std::int64_t>()};
   } else if (name == "q_offset") {
-    target.q_offset = value.get<std::vector<std::int64_t>>();
+    target.q_offset = integers();
+  } else if (name == "q_len") {
+    target.q_len = integers();
+  } else if (name == "kv_len") {
+    target.kv_len = integers();
+  } else if (name == "mask") {
+    read_mask(value, target);
+  } else if (name == "bias") {
+    target.bias = broadcast_tensor(value);
+  } else if (name == "alibi_slopes") {
+    target.alibi_slopes = per_head(value);
+  } else if (name == "sinks") {
+    target.sinks = per_head(value);
   } else {
-    target.unserved.push_back(name);
+    throw std::runtime_error("not an option: " + name);
   }
 }
 

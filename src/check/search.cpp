@@ -1,0 +1,87 @@
+#include "check/search.h"
+
+#include <span>
+#include <string>
+
+#include "check/conventions.h"
+
+namespace regard::judging {
+namespace {
+
+/// Whether every row fits; leaves in `telling` whether some row could not have fitted ours.
+bool all_fit(Judge& judge, const std::vector<RowVerdict>& rows, bool& telling) {
+  for (const RowVerdict& row : rows) {
+    RowVerdict verdict;
+    if (!judge.judge(row.b, row.h, row.i, verdict).ok() || verdict.units > 1) return false;
+    telling = telling || judge.allowed(row.d) < row.error;
+  }
+  return true;
+}
+
+bool fits(const Setting& setting, const Evidence& evidence) {
+  Judge judge;
+  // Some alternatives make no sense of the shapes at hand.
+  if (!judge.prepare(setting).ok()) return false;
+  bool telling = false, unused = false;
+  return all_fit(judge, evidence.failed.rows(), telling) && telling &&
+         all_fit(judge, evidence.passed.rows(), unused);
+}
+
+Status stopped() {
+  return {StatusCode::cancelled, "the check was stopped by its progress hook"};
+}
+
+Convention described(std::span<const Alternative* const> found, const Evidence& evidence) {
+  Convention result;
+  for (const Alternative* alternative : found) {
+    result.name.append(result.name.empty() ? "" : ", ").append(alternative->name);
+    result.sentence.append(result.sentence.empty() ? "this kernel " : ", and it ")
+        .append(alternative->phrase);
+  }
+  result.rows_fitted = std::int64_t(evidence.failed.rows().size() + evidence.passed.rows().size());
+  return result;
+}
+
+}  // namespace
+
+void Reservoir::show(const RowVerdict& row) {
+  ++shown_;
+  if (rows_.size() < kMost) {
+    rows_.push_back(row);
+    return;
+  }
+  const auto place = std::uniform_int_distribution<std::int64_t>(0, shown_ - 1)(engine_);
+  if (place < std::int64_t(kMost)) rows_[std::size_t(place)] = row;
+}
+
+Status find_convention(const Setting& asked, const Evidence& evidence,
+                       const std::function<bool()>& go_on, Convention& convention) {
+  for (const Alternative& one : alternatives()) {
+    if (!one.applies(asked)) continue;
+    if (!go_on()) return stopped();
+    Setting setting = asked;
+    one.change(setting);
+    if (!fits(setting, evidence)) continue;
+    const Alternative* const found[] = {&one};
+    convention = described(found, evidence);
+    return {};
+  }
+  for (const Alternative& one : alternatives()) {
+    if (!one.applies(asked)) continue;
+    Setting first = asked;
+    one.change(first);
+    for (const Alternative& two : alternatives()) {
+      if (&two <= &one || same_subject(one, two) || !two.applies(first)) continue;
+      if (!go_on()) return stopped();
+      Setting setting = first;
+      two.change(setting);
+      if (!fits(setting, evidence)) continue;
+      const Alternative* const found[] = {&one, &two};
+      convention = described(found, evidence);
+      return {};
+    }
+  }
+  return {};
+}
+
+}  // namespace regard::judging
