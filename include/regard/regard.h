@@ -306,6 +306,7 @@ typedef struct regard_check_settings {
   uint64_t seed;
   regard_row_verdict* worst; /* where to write the worst rows, worst first; may be null */
   int64_t worst_count;       /* room there */
+  int32_t skip_convention;   /* not 0: do not look for the convention of a result that fails */
   /* Called with rows done and rows in all; not 0 stops with REGARD_CANCELLED. May be null. */
   int (*progress)(void* user, int64_t done, int64_t total);
   void* user;
@@ -319,6 +320,11 @@ typedef struct regard_check_report {
   int64_t worst_count; /* rows written to settings->worst */
   double worst_units;
   double rms_error; /* over all finite elements of out that were checked */
+  /* Another usual convention that a result which fails does follow, as "causal=top_left", the same
+   * in words, and how many rows were tried and fit. Empty and 0 where there is none. */
+  char convention[64];
+  char convention_sentence[256];
+  int64_t convention_rows;
 } regard_check_report;
 
 /* Judges anyone's out (B, Hq, Sq, Dv) and, where not null, lse (B, Hq, Sq, 1) row by row against

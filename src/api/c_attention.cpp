@@ -39,14 +39,6 @@ Status to_sequences(const regard_sequences* from, Sequences& sequences) {
   return {};
 }
 
-/// Copies as much as fits, and a 0 behind it.
-void copy_text(const std::string& text, char* to, std::size_t bytes) noexcept {
-  if (!to || bytes == 0) return;
-  const std::size_t length = std::min(text.size(), bytes - 1);
-  std::memcpy(to, text.data(), length);
-  to[length] = '\0';
-}
-
 Status check_explanation(const regard_explanation* explanation) {
   return check_struct(size_of<regard_explanation>("explanation"), explanation);
 }

@@ -27,6 +27,7 @@ Status to_settings(const regard_check_settings& from, CheckSettings& settings) {
   }
   settings.rows = from.rows;
   settings.seed = from.seed;
+  settings.find_convention = from.skip_convention == 0;
   settings.worst_rows = from.worst ? from.worst_count : 0;
   if (from.progress) {
     settings.progress = [progress = from.progress, user = from.user](auto done, auto total) {
@@ -41,7 +42,7 @@ regard_row_verdict to_c(const RowVerdict& row) noexcept {
 }
 
 void store(const CheckReport& from, regard_row_verdict* worst, regard_check_report* report) {
-  const regard_check_report to = {
+  regard_check_report to = {
       .struct_size = report->struct_size,
       .passed = from.passed ? 1 : 0,
       .rows_checked = from.rows_checked,
@@ -49,7 +50,12 @@ void store(const CheckReport& from, regard_row_verdict* worst, regard_check_repo
       .worst_count = worst ? std::int64_t(from.worst.size()) : 0,
       .worst_units = from.worst_units,
       .rms_error = from.rms_error,
+      .convention = {},
+      .convention_sentence = {},
+      .convention_rows = from.convention.rows_fitted,
   };
+  copy_text(from.convention.name, to.convention, sizeof to.convention);
+  copy_text(from.convention.sentence, to.convention_sentence, sizeof to.convention_sentence);
   if (worst) std::ranges::transform(from.worst, worst, to_c);
   store_struct(size_of<regard_check_report>("report"), &to, report);
 }

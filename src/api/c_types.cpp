@@ -34,10 +34,15 @@ regard_code answer(const Status& result, regard_status* status) noexcept {
   const auto code = regard_code(result.code());
   if (!status) return code;
   status->code = code;
-  const std::size_t length = std::min(result.message().size(), sizeof status->message - 1);
-  std::memcpy(status->message, result.message().data(), length);
-  status->message[length] = '\0';
+  copy_text(result.message(), status->message, sizeof status->message);
   return code;
+}
+
+void copy_text(const std::string& text, char* to, std::size_t bytes) noexcept {
+  if (!to || bytes == 0) return;
+  const std::size_t length = std::min(text.size(), bytes - 1);
+  std::memcpy(to, text.data(), length);
+  to[length] = '\0';
 }
 
 Tensor to_tensor(const regard_tensor& tensor) noexcept {

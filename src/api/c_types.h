@@ -30,6 +30,9 @@ namespace regard::api {
 /// Writes the code and the sentence, cut to the room there is; returns the code.
 regard_code answer(const Status& result, regard_status* status) noexcept;
 
+/// Copies as much as fits and a 0 behind it; nothing where there is no room.
+void copy_text(const std::string& text, char* to, std::size_t bytes) noexcept;
+
 /// Runs `call`, which returns a Status, behind the wall, and answers with its result.
 template <class Call>
 regard_code guarded_answer(regard_status* status, const Call& call) noexcept {

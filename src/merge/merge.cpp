@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/guard.h"
+#include "base/read.h"
 #include "problem/merge_call.h"
 #include "regard/half.h"
 
@@ -18,19 +19,6 @@ namespace {
 
 constexpr double kEmpty = -std::numeric_limits<double>::infinity();
 constexpr std::int64_t kColumns = 256;
-
-double widen(double x) noexcept {
-  return x;
-}
-double widen(float x) noexcept {
-  return double(x);
-}
-double widen(F16 x) noexcept {
-  return double(to_float(x));
-}
-double widen(BF16 x) noexcept {
-  return double(to_float(x));
-}
 
 void narrow(double x, double& to) noexcept {
   to = x;
@@ -43,24 +31,6 @@ void narrow(double x, F16& to) noexcept {
 }
 void narrow(double x, BF16& to) noexcept {
   to = to_bf16(float(x));
-}
-
-/// Calls f with an element of `dtype`, a float type.
-template <class F>
-void with_element(DType dtype, const F& f) noexcept {
-  switch (dtype) {
-    case DType::f64:
-      return f(double{});
-    case DType::f32:
-      return f(float{});
-    case DType::f16:
-      return f(F16{});
-    case DType::bf16:
-      return f(BF16{});
-    case DType::boolean:
-    case DType::i64:
-      return;
-  }
 }
 
 /// Calls f(d, element d) for n elements; the dense case by itself, to be vectorised.
@@ -81,14 +51,6 @@ std::int64_t offset(const Strides& stride, const Row& row, std::int64_t d) noexc
   return row.b * stride[0] + row.h * stride[1] + row.i * stride[2] + d * stride[3];
 }
 
-double element(const ConstTensor& tensor, const Row& row) noexcept {
-  double value = 0;
-  with_element(tensor.dtype, [&]<class T>(T) {
-    value = widen(static_cast<const T*>(tensor.data)[offset(tensor.strides, row, 0)]);
-  });
-  return value;
-}
-
 /// A part that is not empty in the row at hand.
 struct Share {
   const Part* part;
@@ -106,14 +68,14 @@ class Merge {
     const double sum = weigh(row);
     if (lse_.data) {
       const double lse = sum == 0 ? kEmpty : reference_ + std::log(sum);
-      with_element(lse_.dtype, [&]<class T>(T) {
+      base::with_float_type(lse_.dtype, [&]<class T>(const T*) {
         narrow(lse, static_cast<T*>(lse_.data)[offset(lse_.strides, row, 0)]);
       });
     }
     if (!out_.data) return;
     for (Share& share : shares_) share.weight /= sum;
     for (std::int64_t d = 0; d < out_.shape[3]; d += kColumns) {
-      // Of a row without parts; NaN where its sink is.
+      // What a row without parts gives: 0, or NaN where its sink is NaN.
       std::fill(columns_, columns_ + kColumns, 0 * sum);
       add(row, d, std::min(kColumns, out_.shape[3] - d));
     }
@@ -123,11 +85,11 @@ class Merge {
   /// Finds the row's parts and their weights against `reference_`, the largest lse. Returns the sum
   /// of the weights and that of the sink: 0 for an empty row, else at least 1, or NaN.
   double weigh(const Row& row) noexcept {
-    const double sink = sinks_.data ? element(sinks_, {0, row.h, 0}) : kEmpty;
+    const double sink = sinks_.data ? base::read_float(sinks_, {0, row.h, 0, 0}) : kEmpty;
     reference_ = sink;
     shares_.clear();
     for (const Part& part : parts_) {
-      const double lse = element(part.lse, row);
+      const double lse = base::read_float(part.lse, {row.b, row.h, row.i, 0});
       if (lse == kEmpty) continue;
       shares_.push_back({&part, lse});
       reference_ = std::max(reference_, lse);
@@ -146,19 +108,19 @@ class Merge {
     for (const Share& share : shares_) {
       const ConstTensor& from = share.part->out;
       const double weight = share.weight;
-      with_element(from.dtype, [&]<class T>(T) {
+      base::with_float_type(from.dtype, [&]<class T>(const T*) {
         const T* data = static_cast<const T*>(from.data) + offset(from.strides, row, d);
         if (first) {
           each(data, from.strides[3], n,
-               [&](std::int64_t at, T x) { columns_[at] = weight * widen(x); });
+               [&](std::int64_t at, T x) { columns_[at] = weight * base::widen(x); });
         } else {
           each(data, from.strides[3], n,
-               [&](std::int64_t at, T x) { columns_[at] += weight * widen(x); });
+               [&](std::int64_t at, T x) { columns_[at] += weight * base::widen(x); });
         }
       });
       first = false;
     }
-    with_element(out_.dtype, [&]<class T>(T) {
+    base::with_float_type(out_.dtype, [&]<class T>(const T*) {
       T* data = static_cast<T*>(out_.data) + offset(out_.strides, row, d);
       each(data, out_.strides[3], n, [&](std::int64_t at, T& x) { narrow(columns_[at], x); });
     });

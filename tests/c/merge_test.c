@@ -58,6 +58,28 @@ static void merge_two_parts(const regard_context* context) {
   REGARD_CHECK(untouched(&got));
 }
 
+/* A result without 1/sqrt(D) is named as such. */
+static void name_convention(const regard_context* context) {
+  Answer got;
+  regard_check_settings settings = {.struct_size = sizeof settings, .skip_convention = 1};
+  regard_check_report report = {.struct_size = sizeof report};
+  regard_outputs outputs = {.struct_size = sizeof outputs};
+  regard_options* options = regard_options_new();
+  regard_status status;
+  const regard_tensor out = out_view(&got);
+  outputs.out = out;
+  regard_options_set_scale(options, 1);
+  REGARD_CHECK_OK(regard_forward(context, &in, &outputs, options, &status), status);
+  REGARD_CHECK_OK(regard_check(&in, NULL, &out, NULL, NULL, &report, &status), status);
+  REGARD_CHECK(report.passed == 0 && strcmp(report.convention, "scale=1") == 0);
+  REGARD_CHECK(report.convention_sentence[0] != '\0' && report.convention_rows > 0);
+  REGARD_CHECK_OK(regard_check(&in, NULL, &out, NULL, &settings, &report, &status), status);
+  REGARD_CHECK(report.passed == 0 && report.convention[0] == '\0' && report.convention_rows == 0);
+  REGARD_CHECK_OK(regard_check(&in, options, &out, NULL, NULL, &report, &status), status);
+  REGARD_CHECK(report.passed == 1 && report.convention_sentence[0] == '\0');
+  regard_options_free(options);
+}
+
 static int stop_at_once(void* user, int64_t done, int64_t total) {
   *(int64_t*)user = total;
   return done >= 0;
@@ -115,6 +137,7 @@ int main(void) {
   in = views(&inputs);
   merge_two_parts(context);
   judge(context);
+  name_convention(context);
   base2();
   regard_context_free(context);
   return failures();

@@ -28,7 +28,10 @@ class Split {
  public:
   Split(const ProblemShape& shape, const Options& options, std::vector<std::int64_t> cuts,
         std::uint64_t seed)
-      : shape_(shape), in_(random_inputs<T>(shape, seed)), cuts_(std::move(cuts)) {
+      : shape_(shape),
+        in_(random_inputs<T>(shape, seed)),
+        cuts_(std::move(cuts)),
+        bound_(error_bound(DTypeOf<T>::value, DTypeOf<T>::value, shape.d, options)) {
     EXPECT_TRUE(whole_.prepare(in_.q.view(), in_.k.view(), in_.v.view(), options).ok());
     const std::size_t count = cuts_.size() - 1;
     offsets_.resize(count);
@@ -72,44 +75,44 @@ class Split {
     EXPECT_TRUE(oracles_[n].prepare(in_.q.view(), k, v, options).ok());
   }
 
+  /// What part n brings to column d of a row, by the bound of its own problem.
+  PartElement element(std::size_t n, const Row& row, const OracleRow& exact, std::int64_t d) const {
+    const auto [b, h, i] = row;
+    return {.out = double(results_.out[n].at(b, h, i, d)),
+            .out_error = out_bound(bound_, exact, d),
+            .lse = double(results_.lse[n].at(b, h, i, 0)),
+            .lse_error = exact.visible == 0 ? 0 : lse_bound(bound_, exact)};
+  }
+
   double worst_of_row(const Merged<T>& merged, const Row& row, double sink) const {
     const auto [b, h, i] = row;
     constexpr DType dtype = DTypeOf<T>::value;
+    // What the oracle of the whole may be off by itself: s - m in weight and sum, exp, division,
+    // product, and the logarithm.
+    constexpr ScoreError kOracle{.unit = 0x1p-53, .constant = 4, .distance = 1};
     OracleRow whole;
-    EXPECT_TRUE(whole_.row(b, h, i, whole).ok());
+    EXPECT_TRUE(whole_.row(b, h, i, whole, kOracle).ok());
     std::vector<OracleRow> exact(oracles_.size());
-    std::vector<ErrorBound> bounds;
-    std::vector<PartElement> elements(oracles_.size());
     for (std::size_t n = 0; n < oracles_.size(); ++n) {
-      EXPECT_TRUE(oracles_[n].row(b, h, i, exact[n]).ok());
-      bounds.push_back(error_bound(dtype, shape_.d, exact[n].visible));
-      elements[n].lse = double(results_.lse[n].at(b, h, i, 0));
-      elements[n].lse_error = exact[n].visible == 0
-                                  ? 0
-                                  : relative_error(bounds[n], exact[n]) / 2 +
-                                        bounds[n].epsilon * std::abs(exact[n].lse);
+      EXPECT_TRUE(oracles_[n].row(b, h, i, exact[n], bound_.score).ok());
     }
-    // A sink takes its share of a row without one; the oracle's own error, as in docs/numerics.md.
+    // A sink takes its share of a row without one.
     const double lse = with_sink(whole.lse, sink);
     const double share = lse == kNone ? 0 : std::exp(whole.lse - lse);
-    const double oracle_error = 0x1p-53 * (4 * whole.score_magnitude + 8);
+    std::vector<PartElement> elements(oracles_.size());
     double worst = 0;
+    MergeError error;
     for (std::int64_t d = 0; d < shape_.dv; ++d) {
       const auto at = std::size_t(d);
-      for (std::size_t n = 0; n < elements.size(); ++n) {
-        elements[n].out = double(results_.out[n].at(b, h, i, d));
-        elements[n].out_error =
-            relative_error(bounds[n], exact[n]) * exact[n].out_magnitude[at] +
-            bounds[n].floor * (double(exact[n].visible) + exact[n].value_sum[at]);
-      }
-      const double allowed = merge_error(elements, sink, dtype, dtype).out +
-                             share * oracle_error * whole.out_magnitude[at];
-      worst =
-          std::max(worst, units(double(merged.out.at(b, h, i, d)), share * whole.out[at], allowed));
+      for (std::size_t n = 0; n < exact.size(); ++n) elements[n] = element(n, row, exact[n], d);
+      error = merge_error(elements, sink, dtype, dtype);
+      const double oracle_error =
+          whole.out_error[at] + std::abs(whole.out[at]) * whole.weight_error;
+      worst = std::max(worst, units(double(merged.out.at(b, h, i, d)), share * whole.out[at],
+                                    error.out + share * oracle_error));
     }
-    const double allowed = merge_error(elements, sink, dtype, dtype).lse + oracle_error +
-                           0x1p-53 * std::abs(whole.lse);
-    return std::max(worst, units(double(merged.lse.at(b, h, i, 0)), lse, allowed));
+    const double oracle_error = whole.weight_error + 0x1p-52 * std::abs(whole.lse);
+    return std::max(worst, units(double(merged.lse.at(b, h, i, 0)), lse, error.lse + oracle_error));
   }
 
   static double with_sink(double lse, double sink) {
@@ -127,6 +130,7 @@ class Split {
   ProblemShape shape_;
   Inputs<T> in_;
   std::vector<std::int64_t> cuts_, offsets_;
+  ErrorBound bound_;
   Oracle whole_;
   std::deque<Oracle> oracles_;
   Parts<T> results_;
