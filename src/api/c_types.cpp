@@ -22,6 +22,9 @@ constexpr bool same_numbers() {
 }
 static_assert(same_numbers(), "regard.h numbers its enumerations as the C++ headers do");
 
+/// No struct of this interface will ever be larger: what says so was not initialised.
+constexpr std::size_t kLargestStruct = 65536;
+
 std::size_t struct_size(const void* given) noexcept {
   std::size_t bytes = 0;
   std::memcpy(&bytes, given, sizeof bytes);
@@ -65,10 +68,10 @@ Status check_inputs(const regard_inputs* inputs) {
 
 Status check_struct(const StructSize& size, const void* given) {
   if (!given) return null_pointer(size.name);
-  if (struct_size(given) >= size.first) return {};
-  return base::invalid(std::string(size.name) + ": struct_size is " +
-                       std::to_string(struct_size(given)) + ", less than its " +
-                       std::to_string(size.first) + " bytes");
+  const std::size_t bytes = struct_size(given);
+  if (bytes >= size.first && bytes <= kLargestStruct) return {};
+  return base::invalid(std::string(size.name) + ": struct_size is " + std::to_string(bytes) +
+                       ", it must be sizeof of the struct, at least " + std::to_string(size.first));
 }
 
 Status load_struct(const StructSize& size, const void* from, void* to) {

@@ -101,7 +101,11 @@ static void struct_sizes(void) {
   memset(&outputs, 0, sizeof outputs);
   outputs.known = all_outputs();
   outputs.known.struct_size = 0;
-  refused(&in, &outputs.known, NULL, "outputs: struct_size is 0, less than its 568 bytes");
+  refused(&in, &outputs.known, NULL,
+          "outputs: struct_size is 0, it must be sizeof of the struct, at least 568");
+  outputs.known.struct_size = 1000000;
+  refused(&in, &outputs.known, NULL,
+          "outputs: struct_size is 1000000, it must be sizeof of the struct, at least 568");
 
   /* A caller of a later version, who uses nothing of it, and one who does. */
   regard_status status;
