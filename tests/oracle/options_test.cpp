@@ -185,6 +185,25 @@ TEST(OracleOptions, BiasIsNotReadWhereTheMaskHides) {
   EXPECT_EQ(oracle_row(in.q.view(), in.k.view(), in.v.view(), options).out, a.out);
 }
 
+TEST(OracleOptions, ABiasHidesOrSpoilsButNeverBoth) {
+  auto in = random_inputs<double>({1, 1, 1, 1, 3, 2, 2}, 13);
+  const std::int64_t axis[] = {3};
+  for (const double number : {HUGE_VAL, std::nan("")}) {
+    const double bias[] = {0.5, number, -1};
+    Options options;
+    options.bias = view_last_axes(bias, axis);
+    EXPECT_TRUE(std::isnan(oracle_row(in.q.view(), in.k.view(), in.v.view(), options).out[0]));
+  }
+  in.k.at(0, 0, 1, 0) = in.v.at(0, 0, 1, 1) = std::nan("");
+  const double hides[] = {0.5, -HUGE_VAL, -1};
+  Options options;
+  options.bias = view_last_axes(hides, axis);
+  const OracleRow row = oracle_row(in.q.view(), in.k.view(), in.v.view(), options);
+  EXPECT_EQ(row.visible, 2);
+  EXPECT_TRUE(std::isfinite(row.out[1]));
+  EXPECT_EQ(row.weights[1], 0);
+}
+
 TEST(OracleOptions, OffsetsBeyondTheEndsOfIntegers) {
   const auto in = random_inputs<double>({1, 1, 1, 3, 4, 2, 2}, 12);
   const std::int64_t most = std::numeric_limits<std::int64_t>::max();
