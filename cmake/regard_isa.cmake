@@ -23,6 +23,7 @@ function(regard_isa_objects name isa)
   target_compile_options(${name} PRIVATE
     ${REGARD_FLAGS_${isa}} -O3 -ffp-contract=off -fno-math-errno -fno-trapping-math
     -fno-exceptions -fno-rtti -fno-stack-protector
-    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized -Wno-uninitialized>)  # false alarms in GCC 12's own headers
+    # false alarms in GCC 12's own headers
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized -Wno-uninitialized>)
   regard_flags(${name})
 endfunction()

@@ -62,8 +62,8 @@ struct DirectTask {
   Stage weights_stage = Stage::softmax;
   Target top_weights, top_keys;
   std::int64_t top_count = 0;
-  Target references, inverses;  ///< m and 1/l of every row, kept for the key masses
-  Target mass;                  ///< (head, 0, key)
+  Target kept;  ///< m, 1/l and the keys' share of every row (columns), for the key masses
+  Target mass;  ///< (head, 0, key)
 
   std::int64_t keys = 0;        ///< Skv
   std::int64_t dims = 0;        ///< D

@@ -74,13 +74,14 @@ void store_weights(const Visit<T>& visit, bool normalise) {
     if (!(visit.group.live >> r & 1)) continue;
     const RowPlace place = row_place(visit.task, visit.group.first + r);
     T* row = reinterpret_cast<T*>(element_at(weights, place.head, place.item, view.block.begin));
-    const T factor = normalise ? visit.group.inverse[r] : T(1);
+    const T inverse = normalise ? visit.group.inverse[r] : T(1);
+    const T share = normalise ? visit.group.share[r] : T(1);
     const T nothing = normalise ? T(0) : -T(__builtin_inf());
     for (int n = 0; n < view.run_count; ++n) {
       const std::int64_t end = smaller(view.runs[n].end, size);
       for (std::int64_t key = view.runs[n].begin; key < end; ++key) {
         const bool seen = view.seen[key] >> r & 1;
-        row[key * weights.column] = seen ? visit.p[key * width + r] * factor : nothing;
+        row[key * weights.column] = seen ? visit.p[key * width + r] * inverse * share : nothing;
       }
     }
   }
@@ -121,8 +122,8 @@ void find_top(const Visit<T>& visit) {
     for (std::int64_t key = t; key < t + S::kKeys; ++key) {
       for (int j = 0; j < kVectors; ++j) {
         const int lane = S::kLanes * j;
-        const auto weight =
-            load(visit.p + key * S::kWidth + lane) * load(visit.group.inverse + lane);
+        const auto weight = load(visit.p + key * S::kWidth + lane) *
+                            load(visit.group.inverse + lane) * load(visit.group.share + lane);
         if (!any(greater(weight, load(least + lane)))) continue;
         alignas(64) T weights[S::kLanes];
         store(weights, weight);
@@ -136,14 +137,15 @@ void find_top(const Visit<T>& visit) {
   });
 }
 
-/// Entropy of row r: with p = e^(s - m) inverse and E = sum e^(s - m) log2 e^(s - m),
-/// -sum p ln p = -inverse ln 2 E - ln(inverse) sum p.
+/// Entropy of row r: with p = e^(s - m) f, f = share / l and E = sum e^(s - m) log2 e^(s - m),
+/// -sum p ln p = -f ln 2 E - ln f sum p, and sum p = share.
 template <class T, int kWidth>
 double entropy_of(const RowGroup<T, kWidth>& group, int r) {
-  const double inverse = double(group.inverse[r]);
-  if (!(inverse > 0)) return inverse;  // an empty row, one that is all sink, or NaN
-  const double entropy = -inverse * kLn2 * double(group.entropy[r]) -
-                         log_positive(inverse) * (inverse * double(group.l[r]));
+  const double share = double(group.share[r]);
+  if (!(share > 0)) return share;  // an empty row, one that is all sink, or NaN
+  const double l = double(group.l[r]);
+  const double entropy = -share / l * kLn2 * double(group.entropy[r]) -
+                         (log_positive(share) - log_positive(l)) * share;
   return entropy < 0 ? 0 : entropy;
 }
 
@@ -151,7 +153,8 @@ template <class T, int kWidth>
 void store_stats(const contract::DirectTask& task, const RowGroup<T, kWidth>& group) {
   for (int r = 0; r < group.count; ++r) {
     const RowPlace place = row_place(task, group.first + r);
-    const T inverse = group.inverse[r];
+    const T spoil = group.inverse[r] * group.share[r];  // NaN where the row is
+    const bool sound = spoil == spoil;
     if (task.entropy.data) {
       number_at<T>(task.entropy, place.head, place.i) = T(entropy_of(group, r));
     }
@@ -159,12 +162,12 @@ void store_stats(const contract::DirectTask& task, const RowGroup<T, kWidth>& gr
       const std::int64_t at = n * kWidth + r;
       if (task.top_weights.data) {
         auto* weight = reinterpret_cast<T*>(element_at(task.top_weights, place.head, place.i, n));
-        *weight = inverse == inverse ? group.top_weights[at] : inverse;
+        *weight = sound ? group.top_weights[at] : spoil;
       }
       if (task.top_keys.data) {
         auto* key =
             reinterpret_cast<std::int64_t*>(element_at(task.top_keys, place.head, place.i, n));
-        *key = inverse == inverse ? group.top_keys[at] : -1;
+        *key = sound ? group.top_keys[at] : -1;
       }
     }
   }

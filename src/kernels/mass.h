@@ -14,11 +14,13 @@ namespace regard::REGARD_ISA {
 template <class T>
 void load_finished(const contract::DirectTask& task, typename DirectShape<T>::Group& group) {
   for (int r = 0; r < DirectShape<T>::kWidth; ++r) {
-    group.inverse[r] = 0;
+    group.inverse[r] = group.share[r] = 0;
     if (r >= group.count) continue;
     const RowPlace place = row_place(task, group.first + r);
-    group.m[r] = number_at<T>(task.references, 0, place.i);
-    group.inverse[r] = number_at<T>(task.inverses, 0, place.i);
+    const T* kept = &number_at<T>(task.kept, 0, place.i);
+    group.m[r] = kept[0];
+    group.inverse[r] = kept[task.kept.column];
+    group.share[r] = kept[2 * task.kept.column];
   }
 }
 
@@ -33,7 +35,7 @@ void add_masses(const Visit<T>& visit, double* sums) {
       double* sum = sums + key * S::kWidth;
       for (int r = 0; r < visit.group.count; ++r) {
         const bool seen = visit.view.seen[key] >> r & 1;
-        sum[r] += seen ? double(p[r] * visit.group.inverse[r]) : 0.0;
+        sum[r] += seen ? double(p[r] * visit.group.inverse[r] * visit.group.share[r]) : 0.0;
       }
     }
   }

@@ -39,7 +39,8 @@ inline RowEnd empty_end(bool absent, double z) {
   return {z + (z - z), z - z};
 }
 
-/// Sets `inverse` of every row: what a weight e^(s - m) is multiplied by.
+/// Sets `inverse` and `share` of every row. A weight e^(s - m) is multiplied by one after the
+/// other: their product may be flushed where the weight times it is not.
 template <class T, int kWidth>
 void finish_rows(const contract::DirectTask& task, const RowGroup<T, kWidth>& group) {
   const Units units = units_of(task.score);
@@ -49,18 +50,19 @@ void finish_rows(const contract::DirectTask& task, const RowGroup<T, kWidth>& gr
     const double z = sinks.data ? head_element<double>(sinks, place.head) : -__builtin_inf();
     const double l = double(group.l[r]);
     RowEnd end{double(group.m[r]) * units.natural + log_positive(l), 1};
-    group.inverse[r] = T(1) / group.l[r];
     if (group.empty(r)) {
       end = empty_end(group.absent(r), z);
-      group.inverse[r] = T(end.share);
     } else if (is_logit(z)) {
       end = with_sink(end.lse, z);
-      group.inverse[r] = T(end.share / l);
     }
+    group.inverse[r] = group.empty(r) ? T(0) : T(1) / group.l[r];
+    group.share[r] = T(end.share);
     if (task.lse.data) number_at<T>(task.lse, place.head, place.i) = T(end.lse);
-    if (task.references.data) {
-      number_at<T>(task.references, place.head, place.i) = group.m[r];
-      number_at<T>(task.inverses, place.head, place.i) = group.inverse[r];
+    if (task.kept.data) {
+      T* kept = &number_at<T>(task.kept, place.head, place.i);
+      kept[0] = group.m[r];
+      kept[task.kept.column] = group.inverse[r];
+      kept[2 * task.kept.column] = group.share[r];
     }
   }
 }
@@ -72,10 +74,11 @@ void store_out(const contract::DirectTask& task, const RowGroup<T, kWidth>& grou
     const RowPlace place = row_place(task, group.first + r);
     const bool empty = group.empty(r);
     const T inverse = group.inverse[r];
+    const T share = group.share[r];
     for (std::int64_t d = 0; d < task.value_dims; d += kChunk) {
       const std::int64_t count = smaller(kChunk, task.value_dims - d);
       for (std::int64_t n = 0; n < count; ++n) {
-        chunk[n] = empty ? inverse : group.out[(d + n) * kWidth + r] * inverse;
+        chunk[n] = empty ? share : group.out[(d + n) * kWidth + r] * inverse * share;
       }
       write_elements<T>(task.out.type, chunk, 1, count,
                         element_at(task.out, place.head, place.i, d), task.out.column);

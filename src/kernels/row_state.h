@@ -50,7 +50,8 @@ struct RowGroup {
   T* out;      ///< (Dv rounded up to whole tiles, kWidth)
   T* m;
   T* l;
-  T* inverse;    ///< of l, times the share of the keys beside a sink; set by finish_rows
+  T* inverse;    ///< of l; set, as is the next, by finish_rows
+  T* share;      ///< of the keys in the denominator: 1 without a sink
   T* entropy;    ///< sum e^(s - m) (s - m), the difference as a base-2 exponent
   T* slopes;     ///< ALiBi
   T* positions;  ///< counted from the start of the current block
@@ -64,7 +65,7 @@ struct RowGroup {
   std::uint64_t unset = 0;  ///< bit r: row r has seen no key yet
   GroupKeys keys;
 
-  static constexpr std::int64_t kStateValues = 8;
+  static constexpr std::int64_t kStateValues = 9;
 
   /// The row in lane r has seen no key; known once all blocks have been visited.
   bool empty(int r) const { return unset >> r & 1; }
@@ -78,7 +79,8 @@ struct RowGroup {
         m(reinterpret_cast<T*>(base + layout.state_bytes)),
         l(m + kWidth),
         inverse(l + kWidth),
-        entropy(inverse + kWidth),
+        share(inverse + kWidth),
+        entropy(share + kWidth),
         slopes(entropy + kWidth),
         positions(slopes + kWidth),
         lo(reinterpret_cast<std::int32_t*>(positions + kWidth)),
@@ -93,7 +95,8 @@ void start_rows(RowGroup<T, kWidth>& group, const contract::DirectTask& task,
                 std::int64_t out_rows) {
   group.live = group.unset = 0;
   for (int r = 0; r < kWidth; ++r) {
-    group.m[r] = group.l[r] = group.inverse[r] = 0;
+    group.m[r] = group.l[r] = 0;
+    group.inverse[r] = group.share[r] = 0;
     group.entropy[r] = group.slopes[r] = group.positions[r] = 0;
     group.lo[r] = group.hi[r] = 0;
     if (r >= group.count) continue;

@@ -33,7 +33,7 @@ struct Plan {
   Phase mass;     ///< items 0 unless key masses are wanted
   contract::DirectLayout layout;
   std::int64_t ranges_bytes = 0;   ///< the key ranges of all rows, at the start of the scratch
-  std::int64_t kept_bytes = 0;     ///< m and 1/l of all rows, after the ranges
+  std::int64_t kept_bytes = 0;     ///< m, 1/l and share of all rows, after the ranges
   std::int64_t worker_bytes = 0;   ///< of each worker, after those
   std::int64_t scratch_bytes = 0;  ///< of the call
 };

@@ -88,16 +88,16 @@ void set_weights(const Problem& p, const Place& place, DirectTask& task) {
   task.weights_stage = contract::Stage(p.weights_stage);
 }
 
-/// m and 1/l of all rows, as two (B, Hq, Sq) arrays behind the ranges.
+/// m, 1/l and share of all rows, three (B, Hq, Sq) arrays behind the ranges.
 void set_kept(const Problem& p, const Plan& plan, const Place& place, std::byte* scratch,
               DirectTask& task) {
   if (plan.kept_bytes == 0) return;
   const std::int64_t rows = p.q.shape[2];
-  const Tensor references{scratch + plan.ranges_bytes, p.compute, {}, {p.heads * rows, rows, 1, 0}};
-  Tensor inverses = references;
-  inverses.data = scratch + plan.ranges_bytes + plan.kept_bytes / 2;
-  task.references = rows_of<Target>(p, references, place, place.head, p.sequences.q);
-  task.inverses = rows_of<Target>(p, inverses, place, place.head, p.sequences.q);
+  const Tensor kept{scratch + plan.ranges_bytes,
+                    p.compute,
+                    {},
+                    {p.heads * rows, rows, 1, p.q.shape[0] * p.heads * rows}};
+  task.kept = rows_of<Target>(p, kept, place, place.head, p.sequences.q);
 }
 
 /// Masses are written by key: the row axis of their view is that of the keys.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <type_traits>
 
 #include "regard/attention.h"
 #include "regard/check.h"
@@ -16,17 +17,22 @@ inline const Context& one_thread() {
   return context;
 }
 
+/// Type of the LSE, weights and stats of inputs of type T.
 template <class T>
+using ComputeType = std::conditional_t<std::is_same_v<T, double>, double, float>;
+
+template <class T, class Out = T>
 struct Result {
-  TestTensor<T> out, lse;
+  TestTensor<Out> out;
+  TestTensor<ComputeType<T>> lse;
 };
 
-template <class T>
-Result<T> run_forward(const Inputs<T>& in, const Options& options,
-                      const Context& context = one_thread(), Layout layout = Layout::bhsd) {
+template <class T, class Out = T>
+Result<T, Out> run_forward(const Inputs<T>& in, const Options& options,
+                           const Context& context = one_thread(), Layout layout = Layout::bhsd) {
   const Shape& q = in.q.shape();
-  Result<T> result{TestTensor<T>({q[0], q[1], q[2], in.v.shape()[3]}, layout),
-                   TestTensor<T>({q[0], q[1], q[2], 1}, layout)};
+  Result<T, Out> result{TestTensor<Out>({q[0], q[1], q[2], in.v.shape()[3]}, layout),
+                        TestTensor<ComputeType<T>>({q[0], q[1], q[2], 1}, layout)};
   const Outputs outputs{.out = result.out.tensor(), .lse = result.lse.tensor(), .weights = {}};
   const Status status = forward(context, in.q.view(), in.k.view(), in.v.view(), outputs, options);
   EXPECT_TRUE(status.ok()) << status.message();
@@ -38,9 +44,9 @@ Result<T> run_forward(const Inputs<T>& in, const Options& options,
 }
 
 /// Every row of out and lse within the bound of docs/numerics.md (`rows` sampled rows, 0: all).
-template <class T>
+template <class T, class Out>
 testing::AssertionResult matches_oracle(const Inputs<T>& in, const Options& options,
-                                        const Result<T>& result, std::int64_t rows = 0) {
+                                        const Result<T, Out>& result, std::int64_t rows = 0) {
   CheckSettings settings;
   settings.rows = rows;
   CheckReport report;

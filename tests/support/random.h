@@ -15,7 +15,7 @@ void fill_normal(TestTensor<T>& tensor, std::uint64_t seed, double mean = 0, dou
   std::normal_distribution<double> normal(mean, deviation);
   for_each_index(tensor.shape(),
                  [&](std::int64_t b, std::int64_t h, std::int64_t s, std::int64_t d) {
-                   tensor.at(b, h, s, d) = static_cast<T>(normal(engine));
+                   tensor.at(b, h, s, d) = converted<T>(normal(engine));
                  });
 }
 
@@ -25,7 +25,7 @@ void fill_uniform(TestTensor<T>& tensor, std::uint64_t seed, double low, double 
   std::uniform_real_distribution<double> uniform(low, high);
   for_each_index(tensor.shape(),
                  [&](std::int64_t b, std::int64_t h, std::int64_t s, std::int64_t d) {
-                   tensor.at(b, h, s, d) = static_cast<T>(uniform(engine));
+                   tensor.at(b, h, s, d) = converted<T>(uniform(engine));
                  });
 }
 

@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "regard/half.h"
 #include "regard/tensor.h"
 
 namespace regard::test {
@@ -58,6 +59,20 @@ void for_each_index(const Shape& shape, const F& f) {
     for (std::int64_t h = 0; h < shape[1]; ++h)
       for (std::int64_t s = 0; s < shape[2]; ++s)
         for (std::int64_t d = 0; d < shape[3]; ++d) f(b, h, s, d);
+}
+
+/// The number in another element type; double to a half type rounds to f32 on the way.
+template <class U, class T>
+U converted(T x) {
+  if constexpr (std::is_same_v<T, F16> || std::is_same_v<T, BF16>) {
+    return converted<U>(to_float(x));
+  } else if constexpr (std::is_same_v<U, F16>) {
+    return to_f16(float(x));
+  } else if constexpr (std::is_same_v<U, BF16>) {
+    return to_bf16(float(x));
+  } else {
+    return static_cast<U>(x);
+  }
 }
 
 template <class T>
@@ -125,17 +140,19 @@ class TestTensor {
   TestTensor<U> copy(Layout layout = Layout::bhsd) const {
     TestTensor<U> result(shape_, layout);
     for_each_index(shape_, [&](std::int64_t b, std::int64_t h, std::int64_t s, std::int64_t d) {
-      result.at(b, h, s, d) = static_cast<U>(at(b, h, s, d));
+      result.at(b, h, s, d) = converted<U>(at(b, h, s, d));
     });
     return result;
   }
 
  private:
-  using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+  using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t,
+                                  std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>>;
   static constexpr std::int64_t kGuard = 16;
   /// A quiet NaN with a payload of its own.
-  static constexpr Bits kGuardBits =
-      sizeof(T) == 8 ? Bits(0x7ff8'0dea'd0be'ef01ULL) : Bits(0x7fc0'dea1U);
+  static constexpr Bits kGuardBits = sizeof(T) == 8   ? Bits(0x7ff8'0dea'd0be'ef01ULL)
+                                     : sizeof(T) == 4 ? Bits(0x7fc0'dea1U)
+                                                      : Bits(0x7fdeU);
 
   static Bits bits(T value) { return std::bit_cast<Bits>(value); }
   static T guard() { return std::bit_cast<T>(kGuardBits); }
