@@ -101,14 +101,6 @@ Options AttentionFlags::options() const {
   return options;
 }
 
-const Choices<Path>& path_names() {
-  static const Choices<Path> names = {{"auto", Path::automatic},
-                                      {"direct", Path::direct},
-                                      {"tiles", Path::tiles},
-                                      {"decode", Path::decode}};
-  return names;
-}
-
 void add_meaning_flags(CLI::App& app, AttentionFlags& flags) {
   app.option_defaults()->group(kMeaning);
   add_number(app, {"--scale", "NUMBER", "factor on q.k, used as it is; default 1/sqrt(D)"},
@@ -135,7 +127,11 @@ void add_engine_flags(CLI::App& app, AttentionFlags& flags) {
   add_integer(app, {"--threads", "N", "default 0: as many as OMP_NUM_THREADS or the CPUs allow"},
               flags.threads);
   add_choice<Path>(app, "--path", "pins a loop; default auto (this version has direct)",
-                   path_names(), flags.path);
+                   {{"auto", Path::automatic},
+                    {"direct", Path::direct},
+                    {"tiles", Path::tiles},
+                    {"decode", Path::decode}},
+                   flags.path);
   add_choice<Precision>(
       app, "--precision", "high keeps weights in f32 for half types; f32 and f64 do not differ",
       {{"default", Precision::default_}, {"high", Precision::high}}, flags.precision);

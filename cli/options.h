@@ -35,9 +35,6 @@ struct AttentionFlags {
   mutable std::vector<io::Array> arrays_;  ///< keep the memory of views
 };
 
-/// The loops by the words that --path takes and --explain prints.
-const Choices<Path>& path_names();
-
 /// Flags that say which weights are meant: scale, causal, masks, lengths.
 void add_meaning_flags(CLI::App& app, AttentionFlags& flags);
 /// Flags that say how to compute: precision, path, threads.

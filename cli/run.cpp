@@ -2,7 +2,6 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <memory>
 
 #include "arrays.h"
@@ -129,21 +128,6 @@ Explanation explain_call(const Context& context, const Inputs& in,
   return explanation;
 }
 
-void print_explanation(const Explanation& e) {
-  const auto path = std::ranges::find(path_names(), e.path, &Choices<Path>::value_type::second);
-  fmt::print("path     {}, {}\n", path->first, e.path_reason);
-  fmt::print("isa      {}, {}\n", e.isa, e.isa_reason);
-  fmt::print("threads  {}\n", e.threads);
-  fmt::print("tile     {} query rows x {} keys; accumulators every {} keys\n", e.rows_per_tile,
-             e.keys_per_tile, e.keys_per_block);
-  fmt::print("work     {} item{} of up to {} query rows", e.main_items,
-             e.main_items == 1 ? "" : "s", e.rows_per_item);
-  if (e.weights_items > 0) fmt::print(", and {} for the weights of chosen rows", e.weights_items);
-  const double share = e.tiles_total == 0 ? 0 : double(e.tiles_visited) / double(e.tiles_total);
-  fmt::print("\nvisited  {} of {} tiles ({:.1f}%)\n", e.tiles_visited, e.tiles_total, 100 * share);
-  fmt::print("scratch  {}\n", bytes_text(e.scratch_bytes));
-}
-
 /// "out.npy" and "lse" give "out_lse.npy".
 std::string beside(const std::string& path, const std::string& name) {
   const std::string ending = ends_in(path, ".npy") ? ".npy" : "";
@@ -179,7 +163,7 @@ int run(const RunFlags& flags) {
   const Context context(options.threads > 0 ? options.threads : 0);
   const std::vector<Wanted> wanted = wanted_results(in, flags);
   const Explanation explanation = explain_call(context, in, wanted, options);
-  if (flags.explain) print_explanation(explanation);
+  if (flags.explain) fmt::print("{}", to_text(explanation));
   if (flags.out.empty()) return kFine;
   Outputs outputs;
   std::vector<io::NamedArray> arrays;
