@@ -76,14 +76,18 @@ template <class T, int kVectors>
   using S = DirectShape<T>;
   for (std::int64_t key = run.begin; key < run.end; ++key) {
     if (visit.view.seen[key] == 0) continue;
+    typename S::Vector p[kVectors];
+    typename Simd<T>::Mask seen[kVectors];
+#pragma GCC unroll 4
     for (int j = 0; j < kVectors; ++j) {
-      const auto seen = lanes_seeing(visit, key, j);
-      const auto p = load(visit.p + key * S::kWidth + S::kLanes * j);
+      p[j] = load(visit.p + key * S::kWidth + S::kLanes * j);
+      seen[j] = lanes_seeing(visit, key, j);
+    }
 #pragma GCC unroll 8
-      for (int i = 0; i < S::kKeys; ++i) {
-        const auto v = broadcast(column[i][key * visit.v.row]);
-        tile.a[i][j] = fma_where(seen, v, p, tile.a[i][j]);
-      }
+    for (int i = 0; i < S::kKeys; ++i) {
+      const auto v = broadcast(column[i][key * visit.v.row]);
+#pragma GCC unroll 4
+      for (int j = 0; j < kVectors; ++j) tile.a[i][j] = fma_where(seen[j], v, p[j], tile.a[i][j]);
     }
   }
 }

@@ -15,36 +15,71 @@ inline bool is_shared(const contract::Source& source, std::int64_t group) {
   return source.row == 0 && (source.head == 0 || group == 1);
 }
 
-/// Keys of the block, counted from its start, that some interval holds.
-template <class T, int kWidth>
-Keys keys_of_block(const RowGroup<T, kWidth>& group, Keys block) {
-  const Keys keys = intersect(group.keys.any, block);
-  return {keys.begin - block.begin, keys.end - block.begin};
+/// Transposes 64 x 64 bits: bit r of word k becomes bit k of word r.
+inline void transpose_bits(std::uint64_t* words) {
+  std::uint64_t low = 0x00000000ffffffff;
+  for (int half = 32; half > 0; half >>= 1, low ^= low << half) {
+    for (int k = 0; k < 64; k = ((k | half) + 1) & ~half) {
+      const std::uint64_t swapped = (words[k] >> half ^ words[k | half]) & low;
+      words[k] ^= swapped << half;
+      words[k | half] ^= swapped;
+    }
+  }
+}
+
+inline constexpr int kWords = int(kBlockKeys / 64);
+static_assert(kBlockKeys % 64 == 0);
+
+/// Bits of 64 keys, by word and then by row.
+struct RowBits {
+  std::uint64_t words[kWords][64];
+};
+
+/// Hides the pairs whose bit is not set.
+inline void keep_only(RowBits& bits, BlockView& view) {
+  for (int w = 0; w < kWords; ++w) {
+    transpose_bits(bits.words[w]);
+    for (int k = 0; k < 64; ++k) view.seen[64 * w + k] &= bits.words[w][k];
+  }
+}
+
+/// Bits of the `size` bytes of a mask row, those behind them clear.
+inline void row_bits(const std::uint8_t* row, std::int64_t step, std::int64_t size,
+                     std::uint64_t (&bits)[kWords]) {
+  for (int w = 0; w < kWords; ++w) {
+    const std::int64_t count = smaller(64, size - 64 * w);
+    const std::uint8_t* bytes = row + 64 * w * step;
+    std::uint8_t copy[64] = {};
+    if (step != 1 || count < 64) {
+      for (std::int64_t n = 0; n < count; ++n) copy[n] = bytes[n * step];
+      bytes = copy;
+    }
+    bits[w] = count > 0 ? bytes_set(bytes) : 0;
+  }
 }
 
 /// Clears the bits of pairs that the mask hides.
 template <class T, int kWidth>
 void see_mask(const contract::DirectTask& task, const RowGroup<T, kWidth>& group, BlockView& view) {
   const contract::Source& mask = task.score.mask;
-  const Keys keys = keys_of_block(group, view.block);
+  const std::int64_t size = view.block.end - view.block.begin;
   const bool shared = is_shared(mask, task.group);
-  const std::int64_t step = mask.column;
+  RowBits bits{};
   for (int r = 0; r < (shared ? 1 : group.count); ++r) {
     if (!shared && !(group.live >> r & 1)) continue;
     const RowPlace place = row_place(task, group.first + r);
-    const std::uint64_t rows = shared ? ~std::uint64_t{0} : std::uint64_t{1} << r;
-    const auto* row = reinterpret_cast<const std::uint8_t*>(
-        element_at(mask, place.head, place.i, view.block.begin));
-    if (step == 1) {
-      for (std::int64_t key = keys.begin; key < keys.end; ++key) {
-        view.seen[key] &= row[key] ? ~std::uint64_t{0} : ~rows;
-      }
-    } else {
-      for (std::int64_t key = keys.begin; key < keys.end; ++key) {
-        view.seen[key] &= row[key * step] ? ~std::uint64_t{0} : ~rows;
-      }
+    std::uint64_t row[kWords];
+    row_bits(reinterpret_cast<const std::uint8_t*>(
+                 element_at(mask, place.head, place.i, view.block.begin)),
+             mask.column, size, row);
+    for (int w = 0; w < kWords; ++w) bits.words[w][r] = row[w];
+  }
+  if (shared) {
+    for (auto& words : bits.words) {
+      for (int r = 1; r < kWidth; ++r) words[r] = words[0];
     }
   }
+  keep_only(bits, view);
 }
 
 /// Bias of a row; what is finite in the caller's type stays finite in T.
@@ -69,27 +104,32 @@ void read_bias(const contract::Source& bias, const std::byte* source, std::int64
 template <class T, int kWidth>
 void see_bias(const contract::DirectTask& task, const RowGroup<T, kWidth>& group, BlockView& view,
               T* panel) {
+  constexpr int lanes = Simd<T>::kLanes;
   const contract::Source& bias = task.score.bias;
-  const Keys keys = keys_of_block(group, view.block);
+  const std::int64_t size = view.block.end - view.block.begin;
   const bool shared = is_shared(bias, task.group);
-  const T nothing = -T(__builtin_inf());
-  T row[kBlockKeys];
+  const auto nothing = broadcast(-T(__builtin_inf()));
+  RowBits bits{};
+  alignas(64) T row[kBlockKeys] = {};
+  bool is_read = false;
   for (int r = 0; r < kWidth; ++r) {
-    const bool live = group.live >> r & 1;
-    if (!live) {
-      for (std::int64_t key = keys.begin; key < keys.end; ++key) panel[key * kWidth + r] = 0;
+    if (!(group.live >> r & 1)) {
+      for (std::int64_t key = 0; key < size; ++key) panel[key * kWidth + r] = 0;
       continue;
     }
-    const RowPlace place = row_place(task, group.first + r);
-    if (!shared || (group.live & ((std::uint64_t{1} << r) - 1)) == 0) {
-      read_bias<T>(bias, element_at(bias, place.head, place.i, view.block.begin + keys.begin),
-                   keys.end - keys.begin, row + keys.begin);
+    if (!shared || !is_read) {
+      const RowPlace place = row_place(task, group.first + r);
+      read_bias<T>(bias, element_at(bias, place.head, place.i, view.block.begin), size, row);
+      is_read = true;
     }
-    for (std::int64_t key = keys.begin; key < keys.end; ++key) {
-      panel[key * kWidth + r] = row[key];
-      view.seen[key] &= ~(std::uint64_t(row[key] == nothing) << r);
+    for (std::int64_t key = 0; key < size; key += lanes) {
+      const std::uint64_t hidden = equal_lanes(load(row + key), nothing);
+      bits.words[key / 64][r] |= hidden << (key % 64);
     }
+    for (int w = 0; w < kWords; ++w) bits.words[w][r] = ~bits.words[w][r];
+    for (std::int64_t key = 0; key < size; ++key) panel[key * kWidth + r] = row[key];
   }
+  keep_only(bits, view);
 }
 
 /// What the group sees of `block`; the bias panel is filled where there is a bias.

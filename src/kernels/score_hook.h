@@ -25,7 +25,9 @@ template <class T, int kRows, int kVectors>
 template <class T, int kRows, int kVectors>
 [[gnu::always_inline]] inline void add_bias(const T* panel, std::int64_t key, int width,
                                             Tile<T, kRows, kVectors>& tile) {
+#pragma GCC unroll 8
   for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 4
     for (int j = 0; j < kVectors; ++j) {
       tile.a[i][j] = tile.a[i][j] + load(panel + (key + i) * width + Simd<T>::kLanes * j);
     }
@@ -36,12 +38,15 @@ template <class T, int kRows, int kVectors>
 template <class T, int kRows, int kVectors>
 [[gnu::always_inline]] inline void add_alibi(const T* slopes, const T* positions, std::int64_t key,
                                              Tile<T, kRows, kVectors>& tile) {
-  for (int j = 0; j < kVectors; ++j) {
-    const auto slope = load(slopes + Simd<T>::kLanes * j);
-    const auto position = load(positions + Simd<T>::kLanes * j);
-    for (int i = 0; i < kRows; ++i) {
-      const auto distance = magnitude(position - broadcast(T(key + i)));
-      tile.a[i][j] = tile.a[i][j] - slope * distance;
+  const T first = T(int(key));
+#pragma GCC unroll 8
+  for (int i = 0; i < kRows; ++i) {
+    const auto at = broadcast(first + T(i));
+#pragma GCC unroll 4
+    for (int j = 0; j < kVectors; ++j) {
+      const auto position = load(positions + Simd<T>::kLanes * j);
+      const auto slope = load(slopes + Simd<T>::kLanes * j);
+      tile.a[i][j] = tile.a[i][j] - slope * magnitude(position - at);
     }
   }
 }

@@ -122,6 +122,23 @@ template <class T>
   }
 }
 
+/// Bit n: lane n of a equals that of b.
+[[gnu::always_inline]] inline std::uint64_t equal_lanes(__m256 a, __m256 b) {
+  return std::uint64_t(_mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_EQ_OQ)));
+}
+[[gnu::always_inline]] inline std::uint64_t equal_lanes(__m256d a, __m256d b) {
+  return std::uint64_t(_mm256_movemask_pd(_mm256_cmp_pd(a, b, _CMP_EQ_OQ)));
+}
+
+/// Bit n: byte n of 64 is not 0.
+[[gnu::always_inline]] inline std::uint64_t bytes_set(const std::uint8_t* bytes) {
+  const auto clear = [](const std::uint8_t* p) {
+    const __m256i x = _mm256_loadu_si256(static_cast<const __m256i*>(static_cast<const void*>(p)));
+    return std::uint32_t(_mm256_movemask_epi8(_mm256_cmpeq_epi8(x, _mm256_setzero_si256())));
+  };
+  return ~(std::uint64_t(clear(bytes + 32)) << 32 | clear(bytes));
+}
+
 [[gnu::always_inline]] inline bool any(MaskF32 mask) {
   return _mm256_movemask_ps(mask.bits) != 0;
 }

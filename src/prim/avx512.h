@@ -108,6 +108,20 @@ template <class T>
   return _mm512_mask_mov_pd(b, mask, a);
 }
 
+/// Bit n: lane n of a equals that of b.
+[[gnu::always_inline]] inline std::uint64_t equal_lanes(__m512 a, __m512 b) {
+  return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ);
+}
+[[gnu::always_inline]] inline std::uint64_t equal_lanes(__m512d a, __m512d b) {
+  return _mm512_cmp_pd_mask(a, b, _CMP_EQ_OQ);
+}
+
+/// Bit n: byte n of 64 is not 0.
+[[gnu::always_inline]] inline std::uint64_t bytes_set(const std::uint8_t* bytes) {
+  const __m512i x = _mm512_loadu_si512(bytes);
+  return _mm512_test_epi8_mask(x, x);
+}
+
 [[gnu::always_inline]] inline bool any(__mmask16 mask) {
   return mask != 0;
 }

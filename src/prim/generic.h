@@ -104,6 +104,31 @@ template <class T>
   return mask;
 }
 
+/// Bit n: lane n of a equals that of b.
+template <class V>
+[[gnu::always_inline]] inline std::uint64_t equal_lanes(V a, V b) {
+  const auto equal = a == b;
+  std::uint64_t bits = 0;
+  for (unsigned lane = 0; lane < sizeof(V) / sizeof(a[0]); ++lane) {
+    bits |= std::uint64_t(equal[lane] != 0) << lane;
+  }
+  return bits;
+}
+
+/// Bit n: byte n of 64 is not 0. Eight bytes at a time: the top bit of each tells, and one product
+/// brings the eight top bits together.
+[[gnu::always_inline]] inline std::uint64_t bytes_set(const std::uint8_t* bytes) {
+  constexpr std::uint64_t low = 0x7f7f7f7f7f7f7f7f;
+  std::uint64_t bits = 0;
+  for (int n = 0; n < 8; ++n) {
+    std::uint64_t x = 0;
+    for (int byte = 0; byte < 8; ++byte) x |= std::uint64_t(bytes[8 * n + byte]) << (8 * byte);
+    const std::uint64_t set = (((x & low) + low) | x) & ~low;
+    bits |= (set >> 7) * 0x0102040810204080 >> 56 << (8 * n);
+  }
+  return bits;
+}
+
 [[gnu::always_inline]] inline bool any(MaskF32 mask) {
   return (mask[0] | mask[1] | mask[2] | mask[3]) != 0;
 }
