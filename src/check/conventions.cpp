@@ -180,6 +180,7 @@ constexpr Alternative kAlternatives[] = {
      [](S& s) {
        for (ConstTensor* t : {&s.q, &s.k, &s.v, &s.out, &s.lse}) exchange_axes(*t);
        s.exchanged = true;
+       s.weights = {};  // of other rows and keys
      }},
     {"layout=bshd", "reads the memory of q, k and v and writes its result as (B, S, H, D)",
      [](const S& s) { return dense_inputs(s) && dense(s.out); },
