@@ -39,7 +39,7 @@ constexpr char kMore[] =
 struct CheckFlags {
   InputFlags input;
   AttentionFlags attention;
-  std::string out, lse;
+  std::string out, lse, weights;
   std::optional<std::int64_t> rows, seed, worst;
   bool json = false;
 };
@@ -70,12 +70,19 @@ class ProgressBar {
   std::chrono::steady_clock::time_point drawn_;
 };
 
-CheckReport judge(const Inputs& in, const Options& options, const ConstTensor& out,
-                  const ConstTensor& lse, const CheckFlags& flags) {
+/// A result in files and what it answers.
+struct Theirs {
+  std::vector<io::Array> owners;  ///< keep the memory of the views
+  ConstTensor out, lse, weights;
+};
+
+CheckReport judge(const Inputs& in, const Options& options, const Theirs& theirs,
+                  const CheckFlags& flags) {
   CheckSettings settings;
   settings.rows = flags.rows.value_or(0);
   settings.seed = std::uint64_t(flags.seed.value_or(0));
   settings.worst_rows = flags.worst.value_or(5);
+  settings.weights = theirs.weights;
   CheckReport report;
   const Cancellable cancellable;
   ProgressBar bar;  // goes first, so that its line is clean when the program ends
@@ -83,7 +90,7 @@ CheckReport judge(const Inputs& in, const Options& options, const ConstTensor& o
     bar.show(done, total);
     return !stop_requested();
   };
-  require(check(in.q, in.k, in.v, options, out, lse, settings, report));
+  require(check(in.q, in.k, in.v, options, theirs.out, theirs.lse, settings, report));
   return report;
 }
 
@@ -97,6 +104,13 @@ void print_convention(const CheckReport& report) {
   fmt::print("      matches with {}: {}\n", found.name, found.sentence);
 }
 
+/// "12", a column of out; "lse"; "p[12]", the weight of a key.
+std::string place_text(const RowVerdict& row) {
+  if (row.what == RowVerdict::What::lse) return "lse";
+  return row.what == RowVerdict::What::weights ? fmt::format("p[{}]", row.d)
+                                               : std::to_string(row.d);
+}
+
 void print_verdict(const CheckReport& report, std::int64_t rows_in_all, DType dtype) {
   fmt::print("{}  {} of {} rows checked, {} outside the bound\n", report.passed ? "PASS" : "FAIL",
              report.rows_checked, rows_in_all, report.rows_failed);
@@ -106,31 +120,41 @@ void print_verdict(const CheckReport& report, std::int64_t rows_in_all, DType dt
   if (report.worst.empty()) return;
   const int digits = dtype == DType::f64 ? 17 : 9;
   const int width = digits + 7;
-  fmt::print("\nworst rows\n  {:>4} {:>4} {:>8} {:>5} {:>{}} {:>{}} {:>10} {:>10} {:>10}\n", "b",
+  fmt::print("\nworst rows\n  {:>4} {:>4} {:>8} {:>8} {:>{}} {:>{}} {:>10} {:>10} {:>10}\n", "b",
              "h", "i", "d", "expected", width, "actual", width, "error", "bound", "units");
   for (const RowVerdict& row : report.worst) {
-    fmt::print("  {:>4} {:>4} {:>8} {:>5} {:>{}.{}g} {:>{}.{}g} {:>10.3g} {:>10.3g} {:>10.3g}\n",
-               row.b, row.h, row.i, row.d < 0 ? "lse" : std::to_string(row.d), row.expected, width,
-               digits, row.actual, width, digits, row.error, row.bound, row.units);
+    fmt::print("  {:>4} {:>4} {:>8} {:>8} {:>{}.{}g} {:>{}.{}g} {:>10.3g} {:>10.3g} {:>10.3g}\n",
+               row.b, row.h, row.i, place_text(row), row.expected, width, digits, row.actual, width,
+               digits, row.error, row.bound, row.units);
   }
+}
+
+Theirs load_theirs(const CheckFlags& flags, const Inputs& inputs) {
+  Theirs theirs;
+  const auto load = [&](const std::string& path, const char* name) -> const io::Array& {
+    return theirs.owners.emplace_back(load_array(path, name));
+  };
+  theirs.out = view_of(load(flags.out, "out"), "out", tensor_axes(inputs.rank, inputs.layout));
+  if (!flags.lse.empty()) {
+    const io::Array& lse = load(flags.lse, "lse");
+    // (B, H, S, 1) is as good as (B, H, S).
+    const bool has_last_axis = lse.shape.size() == inputs.rank && lse.shape.back() == 1;
+    theirs.lse =
+        view_of(lse, "lse", has_last_axis ? weights_axes(inputs.rank) : lse_axes(inputs.rank));
+  }
+  if (!flags.weights.empty()) {
+    theirs.weights = view_of(load(flags.weights, "weights"), "weights", weights_axes(inputs.rank));
+  }
+  return theirs;
 }
 
 int run(const CheckFlags& flags) {
   if (flags.out.empty()) throw Error("--out: missing; it names the result to judge");
   const Options options = flags.attention.options();
   const Inputs inputs = load_inputs(flags.input);
-  const io::Array out_array = load_array(flags.out, "out");
-  const ConstTensor out = view_of(out_array, "out", tensor_axes(inputs.rank, inputs.layout));
-  io::Array lse_array;
-  ConstTensor lse;
-  if (!flags.lse.empty()) {
-    lse_array = load_array(flags.lse, "lse");
-    // (B, H, S, 1) is as good as (B, H, S).
-    const bool has_last_axis = lse_array.shape.size() == inputs.rank && lse_array.shape.back() == 1;
-    lse = view_of(lse_array, "lse",
-                  has_last_axis ? weights_axes(inputs.rank) : lse_axes(inputs.rank));
-  }
-  const CheckReport report = judge(inputs, options, out, lse, flags);
+  const Theirs theirs = load_theirs(flags, inputs);
+  const ConstTensor& out = theirs.out;
+  const CheckReport report = judge(inputs, options, theirs, flags);
   const std::int64_t rows_in_all = out.shape[0] * out.shape[1] * out.shape[2];
   if (flags.json) {
     fmt::print("{}\n", json_text(report, {inputs, options, out.dtype, rows_in_all}));
@@ -149,6 +173,7 @@ Command add_check(CLI::App& program) {
   app->option_defaults()->group("What is judged");
   add_text(*app, {"--out", "FILE", "the result, of the rank and layout of q"}, flags->out);
   add_text(*app, {"--lse", "FILE", "its log-sum-exp (B,H,S), judged too"}, flags->lse);
+  add_text(*app, {"--weights", "FILE", "its weights (B,H,S,Skv), judged too"}, flags->weights);
   add_integer(*app, {"--rows", "N", "a sample of N rows over all heads; default all of them"},
               flags->rows);
   add_integer(*app, {"--seed", "N", "which sample; default 0"}, flags->seed);

@@ -20,6 +20,11 @@ Json convention(const Convention& found) {
   return {{"name", found.name}, {"sentence", found.sentence}, {"rows_fitted", found.rows_fitted}};
 }
 
+const char* what(RowVerdict::What what) {
+  constexpr const char* names[] = {"out", "lse", "weights"};
+  return names[int(what)];
+}
+
 Json coefficients(const ErrorBound& bound) {
   const ScoreError& score = bound.score;
   return {{"unit", bound.unit},
@@ -48,7 +53,7 @@ Json terms(const RowVerdict& verdict, const Oracle& oracle, const ErrorBound& bo
                  {"largest_score", number(row.largest)},
                  {"spread", number(row.spread)},
                  {"weight_error", number(row.weight_error)}};
-  if (verdict.d < 0) return result;
+  if (verdict.what != RowVerdict::What::out) return result;
   const auto d = std::size_t(verdict.d);
   result["out_magnitude"] = number(row.out_magnitude[d]);
   result["out_error"] = number(row.out_error[d]);
@@ -68,7 +73,8 @@ std::string json_text(const CheckReport& report, const Judged& judged) {
     worst.push_back({{"b", row.b},
                      {"h", row.h},
                      {"i", row.i},
-                     {"d", row.d < 0 ? Json("lse") : Json(row.d)},
+                     {"what", what(row.what)},
+                     {"d", row.d},
                      {"expected", number(row.expected)},
                      {"actual", number(row.actual)},
                      {"error", number(row.error)},

@@ -50,21 +50,28 @@ struct CheckSettings {
   std::uint64_t seed = 0;
   std::int64_t worst_rows = 5;  ///< how many of the worst to keep
   bool find_convention = true;  ///< look for the convention of a result that fails
+  /// Judged too where its data is not null: (B, Hq, R, Skv), any float type, of the rows and the
+  /// stage that the options name.
+  ConstTensor weights{};
   /// Called with rows done and rows in all: at the start, now and then, and at the end; false stops
   /// with `cancelled`.
   std::function<bool(std::int64_t done, std::int64_t total)> progress;
 };
 
 struct RowVerdict {
+  enum class What : std::uint8_t { out, lse, weights };
   std::int64_t b = 0, h = 0, i = 0;
-  std::int64_t d = 0;   ///< column of the largest error in units of the bound; -1: the LSE
+  /// Column of out, or key of the weights, with the largest error in units of the bound; -1: the
+  /// LSE
+  std::int64_t d = 0;
   double expected = 0;  ///< the oracle's value there
   double actual = 0;    ///< the judged value there
   /// |actual - expected|; infinite where only one of them is finite, and where the LSE of an empty
-  /// row is anything but -inf
+  /// row or the score of a hidden key is anything but -inf
   double error = 0;
   double bound = 0;  ///< what is allowed there
   double units = 0;  ///< error / bound; above 1 fails
+  What what = What::out;
 };
 
 /// Another usual convention that a result follows.

@@ -83,6 +83,12 @@ struct Deviation {
     spoiled,   ///< NaN
     plus_lse,  ///< 0, but LSE +infinity
   };
+  enum class Alignment : std::uint8_t {
+    as_asked,
+    bottom_right,  ///< kv_len[b] - q_len[b], causal or not
+    padded,        ///< Skv - Sq, whatever the lengths
+  };
+  Alignment alignment = Alignment::as_asked;  ///< the offset, where q_offset does not give it
   Softcap softcap = Softcap::before_bias;
   Alibi alibi = Alibi::falling;
   Lse lse = Lse::natural;

@@ -55,13 +55,17 @@ void enter(const RowVerdict& verdict, std::int64_t worst_rows, CheckReport& repo
   if (std::int64_t(report.worst.size()) > worst_rows) report.worst.pop_back();
 }
 
-Status require_sound(const Shape& out_shape, const ConstTensor& out, const ConstTensor& lse,
-                     const CheckSettings& settings) {
-  if (Status status = problem::check_result("out", out, out_shape); !status.ok()) return status;
-  if (lse.data != nullptr) {
-    const Shape lse_shape{out_shape[0], out_shape[1], out_shape[2], 1};
-    if (Status status = problem::check_result("lse", lse, lse_shape); !status.ok()) return status;
+Status require_sound(const Shape& out_shape, const Setting& asked, const CheckSettings& settings) {
+  const auto [batch, heads, rows, dv] = out_shape;
+  const auto chosen = std::int64_t(asked.options.rows.size());
+  Status status = problem::check_result("out", asked.out, out_shape);
+  if (status.ok() && asked.lse.data != nullptr)
+    status = problem::check_result("lse", asked.lse, {batch, heads, rows, 1});
+  if (status.ok() && asked.weights.data != nullptr) {
+    const Shape shape{batch, heads, chosen == 0 ? rows : chosen, asked.k.shape[2]};
+    status = problem::check_result("weights", asked.weights, shape);
   }
+  if (!status.ok()) return status;
   const std::pair<const char*, std::int64_t> counts[] = {{"rows", settings.rows},
                                                          {"worst_rows", settings.worst_rows}};
   for (const auto& [name, count] : counts) {
@@ -121,11 +125,11 @@ Status check(const ConstTensor& q, const ConstTensor& k, const ConstTensor& v,
              const Options& options, const ConstTensor& out, const ConstTensor& lse,
              const CheckSettings& settings, CheckReport& report) noexcept {
   return base::guarded([&]() -> Status {
-    const Setting asked{q, k, v, options, {}, out, lse};
+    const Setting asked{q, k, v, options, {}, out, lse, settings.weights};
     Judge judge;
     if (Status status = judge.prepare(asked); !status.ok()) return status;
     const Shape& shape = judge.out_shape();
-    if (Status status = require_sound(shape, out, lse, settings); !status.ok()) return status;
+    if (Status status = require_sound(shape, asked, settings); !status.ok()) return status;
 
     report = {};
     Rows rows(shape, k.shape[2], settings);

@@ -84,6 +84,12 @@ constexpr Alternative kAlternatives[] = {
     {"causal=bottom_right", "aligns to the bottom right",
      [](const S& s) { return s.options.causal != Causal::bottom_right; },
      [](S& s) { s.options.causal = Causal::bottom_right; }},
+    {"alignment=bottom_right", "counts window and ALiBi from the bottom right, causal or not",
+     [](const S& s) { return has_window(s) || has_alibi(s); },
+     [](S& s) { s.deviation.alignment = Deviation::Alignment::bottom_right; }},
+    {"alignment=padded", "aligns to the ends of the arrays, whatever the lengths",
+     [](const S& s) { return !s.options.q_len.empty() || !s.options.kv_len.empty(); },
+     [](S& s) { s.deviation.alignment = Deviation::Alignment::padded; }},
     {"q_offset=none", "ignores q_offset", [](const S& s) { return !s.options.q_offset.empty(); },
      [](S& s) { s.options.q_offset = {}; }},
 
@@ -180,6 +186,7 @@ constexpr Alternative kAlternatives[] = {
      [](S& s) {
        for (ConstTensor* t : {&s.q, &s.k, &s.v, &s.out, &s.lse}) exchange_axes(*t);
        s.exchanged = true;
+       s.weights = {};  // of other rows and keys
      }},
     {"layout=bshd", "reads the memory of q, k and v and writes its result as (B, S, H, D)",
      [](const S& s) { return dense_inputs(s) && dense(s.out); },

@@ -12,7 +12,7 @@ struct Setting {
   ConstTensor q, k, v;
   Options options;
   Deviation deviation;
-  ConstTensor out, lse;
+  ConstTensor out, lse, weights;
   /// q, k, v, out and lse have their axes H and S exchanged: row (b, h, i) is (b, i, h) there.
   bool exchanged = false;
 };
@@ -25,20 +25,25 @@ class Judge {
   /// Leaves in `worst` the value of row (b, h, i) that is furthest off in units of its bound.
   Status judge(std::int64_t b, std::int64_t h, std::int64_t i, RowVerdict& worst);
 
-  /// What is allowed in column d (-1: the LSE) of the row judged last; 0 where it is not finite.
-  double allowed(std::int64_t d) const;
+  /// What is allowed, of the row judged last, where `verdict` points; 0 where it is not finite.
+  double allowed(const RowVerdict& verdict) const;
 
   const Shape& out_shape() const { return oracle_.out_shape(); }
   /// Over the finite elements of out judged so far.
   double rms_error() const;
 
  private:
-  Status judge_lse(std::int64_t b, std::int64_t h, std::int64_t i, RowVerdict& worst);
+  void judge_lse(const Shape& at, RowVerdict& worst) const;
+  void judge_weights(const Shape& at, RowVerdict& worst) const;
+  /// The row with the sums over x_j of the arithmetic that `bound` is for.
+  const OracleRow& row_of(const ErrorBound& bound) const;
+  double expected_weight(std::int64_t j) const;
+  double weights_allowed(std::int64_t j) const;
 
   Setting setting_;
   Oracle oracle_;
-  ErrorBound out_bound_, lse_bound_;
-  OracleRow row_, lse_row_;
+  ErrorBound out_bound_, lse_bound_, weights_bound_;
+  OracleRow row_, f32_row_;
   double squares_ = 0;
   std::int64_t finite_ = 0;
 };

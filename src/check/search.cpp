@@ -13,7 +13,7 @@ bool all_fit(Judge& judge, const std::vector<RowVerdict>& rows, bool& telling) {
   for (const RowVerdict& row : rows) {
     RowVerdict verdict;
     if (!judge.judge(row.b, row.h, row.i, verdict).ok() || verdict.units > 1) return false;
-    telling = telling || judge.allowed(row.d) < row.error;
+    telling = telling || judge.allowed(row) < row.error;
   }
   return true;
 }

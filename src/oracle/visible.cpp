@@ -37,9 +37,15 @@ bool key_exists(const Question& question, const RowIndex& at, std::int64_t j) no
 }
 
 Position position(const Question& question, const RowIndex& at) noexcept {
-  const bool bottom = question.options.causal == Causal::bottom_right;
-  const std::int64_t aligned =
-      bottom ? keys_of(question, at.b) - rows_of(question, at.b) : std::int64_t{0};
+  using Alignment = Deviation::Alignment;
+  const Alignment alignment = question.deviation.alignment;
+  std::int64_t aligned = 0;
+  if (alignment == Alignment::padded) {
+    aligned = question.k.shape[2] - question.q.shape[2];
+  } else if (alignment == Alignment::bottom_right ||
+             question.options.causal == Causal::bottom_right) {
+    aligned = keys_of(question, at.b) - rows_of(question, at.b);
+  }
   return Position{at.i} + entry(question.options.q_offset, at.b, aligned);
 }
 

@@ -41,6 +41,10 @@ TEST_F(Calls, ShapesThatDisagree) {
   out = result.out.view();
   lse.shape[2] = 4;
   expect_refused(StatusCode::invalid_argument, "lse:");
+  lse = result.lse.view();
+  settings.weights = result.weights.view();
+  settings.weights.shape[3] = 5;
+  expect_refused(StatusCode::invalid_argument, "weights:");
 }
 
 TEST_F(Calls, TypesThatAreNoNumbers) {

@@ -55,10 +55,17 @@ TEST(ConventionResults, InputsInAnotherLayout) {
   EXPECT_EQ(name_of(in, {}, result.out.view(), result.lse.view()), "layout=inputs_bshd");
   const auto bshd = result.out.copy(Layout::bshd);
   EXPECT_EQ(name_of(in, {}, misread(bshd), result.lse.view()), "layout=bshd");
+  const auto transposed = [](const TestTensor<float>& memory) {
+    TestTensor<float> other(memory.shape(), Layout::transposed);
+    std::copy_n(memory.data(), element_count(memory.shape()), other.data());
+    return other;
+  };
+  const Inputs<float> turned{transposed(in.q), transposed(in.k), transposed(in.v)};
+  const auto other = loops_of(kShape, turned, {});
+  EXPECT_EQ(name_of(in, {}, other.out.view(), other.lse.view()), "layout=inputs_bhds");
 }
 
 TEST(ConventionResults, HeadsTakenForRows) {
-  const auto in = random_inputs<float>(kShape, 3);
   const auto exchanged = [](const TestTensor<float>& x) {
     const auto [b, h, s, d] = x.shape();
     TestTensor<float> other({b, s, h, d});
@@ -67,7 +74,7 @@ TEST(ConventionResults, HeadsTakenForRows) {
     });
     return other;
   };
-  // Six query heads cannot share nine KV heads.
+  // Rows become heads, so there have to be as many rows as keys.
   const ProblemShape square{2, 3, 1, 6, 6, 16, 8}, theirs{2, 6, 1, 3, 3, 16, 8};
   const auto same = random_inputs<float>(square, 4);
   const Inputs<float> seen{exchanged(same.q), exchanged(same.k), exchanged(same.v)};

@@ -1,5 +1,8 @@
 // A result that follows another convention is named rightly. The wrong results come from plain
 // loops in which one step is replaced, so that the checker is not judged by its own oracle.
+#include "check/conventions.h"
+
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
@@ -98,6 +101,16 @@ const Mistake kMistakes[] = {
     {"causal=top_left", plain, [](Wrong& w) { w.options.causal = Causal::top_left; }},
     {"causal=bottom_right", top_left, [](Wrong& w) { w.options.causal = Causal::bottom_right; }},
     {"q_offset=none", with_offset, [](Wrong& w) { w.options.q_offset = {}; }},
+    {"alignment=bottom_right", with_window,
+     [](Wrong& w) { w.position = [](LoopRow r) { return r.i + 3; }; }},
+    {"alignment=bottom_right", with_alibi,
+     [](Wrong& w) { w.position = [](LoopRow r) { return r.i + 3; }; }},
+    {"alignment=padded",
+     [](Options& o) {
+       bottom_right(o);
+       with_kv_len(o);
+     },
+     [](Wrong& w) { w.position = [](LoopRow r) { return r.i + 3; }; }},
     {"scale=1", plain, [](Wrong& w) { set_scale(w, 1); }},
     {"scale=1/D", plain, [](Wrong& w) { set_scale(w, 1 / 16.0); }},
     {"scale=1/sqrt(Dv)", plain, [](Wrong& w) { set_scale(w, 1 / std::sqrt(8.0)); }},
@@ -216,6 +229,17 @@ INSTANTIATE_TEST_SUITE_P(Conventions, Named, testing::ValuesIn(kMistakes), [](co
     name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
   return name;
 });
+
+/// Those that show in results: convention_results_test.cpp.
+TEST(Conventions, EachOfThemIsMadeByAMistake) {
+  for (const judging::Alternative& known : judging::alternatives()) {
+    const std::string name = known.name;
+    if (name.rfind("layout=", 0) == 0 || name.rfind("empty=", 0) == 0) continue;
+    if (name == "lse=unscaled" || name == "lse=without_sink") continue;
+    EXPECT_TRUE(std::ranges::any_of(kMistakes, [&](const Mistake& m) { return name == m.name; }))
+        << name;
+  }
+}
 
 }  // namespace
 }  // namespace regard::test

@@ -71,6 +71,68 @@ TEST(Parts, PlainScoresKeepToTheirBound) {
   }
 }
 
+class JudgedWeights : public testing::Test {
+ protected:
+  CheckReport judged() {
+    CheckSettings settings;
+    settings.weights = weights.view();
+    return judge(in, options, result.out, result.lse, settings);
+  }
+  Options options;
+  Inputs<float> in = random_inputs<float>(kShape, 7);
+  LoopResult<float> result = [this] {
+    const Loops<float> loops(kShape, {});
+    return run_loops(loops, in);
+  }();
+  TestTensor<float> weights = result.weights;
+};
+
+TEST_F(JudgedWeights, AWrongOneIsFoundByItsKey) {
+  EXPECT_TRUE(judged().passed);
+  weights.at(1, 2, 3, 17) *= 1.001F;
+  const CheckReport report = judged();
+  EXPECT_EQ(report.rows_failed, 1);
+  const RowVerdict& worst = report.worst.front();
+  EXPECT_EQ(worst.what, RowVerdict::What::weights);
+  EXPECT_EQ(worst.i, 3);
+  EXPECT_EQ(worst.d, 17);
+}
+
+TEST_F(JudgedWeights, OfChosenRowsInTheirOrder) {
+  const std::int64_t rows[] = {4, 0, 4};
+  options.rows = rows;
+  weights = TestTensor<float>({2, 4, 3, kShape.skv});
+  for_each_index(weights.shape(), [&](auto b, auto h, auto r, auto j) {
+    weights.at(b, h, r, j) = result.weights.at(b, h, rows[r], j);
+  });
+  EXPECT_TRUE(judged().passed);
+  weights.at(0, 0, 2, 5) += 0.01F;
+  EXPECT_EQ(judged().rows_failed, 1);
+  EXPECT_EQ(judged().worst.front().i, 4);
+}
+
+TEST_F(JudgedWeights, OrScoresOfAStage) {
+  options.weights_stage = Stage::scaled;
+  options.causal = Causal::bottom_right;
+  const Loops<float> loops(kShape, options);
+  result = run_loops(loops, in);
+  for_each_index(weights.shape(), [&](auto b, auto h, auto i, auto j) {
+    float dot = 0;
+    for (std::int64_t d = 0; d < kShape.d; ++d)
+      dot = std::fma(in.q.at(b, h, i, d), in.k.at(b, h / 2, j, d), dot);
+    weights.at(b, h, i, j) = loops.sees({b, h, i}, j) ? dot / std::sqrt(24.0F) : -HUGE_VALF;
+  });
+  EXPECT_TRUE(judged().passed);
+  weights.at(0, 0, 0, kShape.skv - 1) = -1e30F;
+  EXPECT_EQ(judged().rows_failed, 1) << "a hidden score is -infinity and nothing else";
+}
+
+TEST_F(JudgedWeights, NameAConventionToo) {
+  options.causal = Causal::bottom_right;
+  const CheckReport report = judged();
+  EXPECT_EQ(report.convention.name, "causal=none");
+}
+
 // A bound made of the row's largest sizes would leave room for anything here.
 TEST(Parts, AHiddenKeyOfLargeBiasWidensNothing) {
   const auto in = random_inputs<float>(kShape, 4);

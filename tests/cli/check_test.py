@@ -75,6 +75,13 @@ class Check(support.Case):
         verdict = json.loads(self.judge(self.out, "--json", code=1))
         self.assertEqual(verdict["worst_rows"][0]["actual"], "inf")
 
+    def test_weights_are_judged_too(self):
+        self.regard("run", "qkv.npz", "-o", "r.npz", "--return-weights")
+        words = ("check", "qkv.npz", "--out", "r.npz", "--weights", "r.npz")
+        self.assertIn("PASS", self.regard(*words))
+        text = self.regard(*words, "--softcap", "0.1", code=1)
+        self.assertIn("matches with softcap=none: ", text)
+
     def test_not_a_number_fails(self):
         self.out.values[3] = float("nan")
         self.assertIn("FAIL", self.judge(self.out, code=1))
