@@ -44,8 +44,9 @@ void add_masses(const Visit<T>& visit, double* sums) {
 template <bool kGeneral, class T>
 void run_masses(const contract::DirectTask& task) {
   using S = DirectShape<T>;
-  Groups<T> groups(task);
   const Keys keys{task.key_begin, task.key_end};
+  if (keys.begin >= keys.end) return;  // items reach to the end of the longest packed sequence
+  Groups<T> groups(task);
   auto* sums = reinterpret_cast<double*>(task.scratch + task.layout.groups_bytes +
                                          task.layout.group_size_bytes);
   const std::int64_t all = ceil_to(keys.end - keys.begin, kBlockKeys);

@@ -1,0 +1,149 @@
+// A packed batch gives the bits of one call a sequence: ragged lengths, none of rows or keys, every
+// option, half types, stats.
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "kernels/full_call.h"
+
+namespace regard::test {
+namespace {
+
+template <class T>
+class Varlen : public testing::Test {};
+using Types = testing::Types<float, double, F16, BF16>;
+TYPED_TEST_SUITE(Varlen, Types);
+
+struct Lengths {
+  std::vector<std::int64_t> rows, keys;
+
+  std::int64_t count() const { return std::int64_t(rows.size()); }
+  std::int64_t most_rows() const { return *std::max_element(rows.begin(), rows.end()); }
+  std::int64_t most_keys() const { return *std::max_element(keys.begin(), keys.end()); }
+};
+
+std::vector<std::int64_t> starts(const std::vector<std::int64_t>& lengths) {
+  std::vector<std::int64_t> result = {0};
+  for (const std::int64_t length : lengths) result.push_back(result.back() + length);
+  return result;
+}
+
+template <class T>
+FullResult<T> run_packed(const Inputs<T>& in, const Lengths& lengths, const Options& options,
+                         Layout layout, const Context& context) {
+  const auto q = starts(lengths.rows), kv = starts(lengths.keys);
+  FullResult<T> r(in, in.q.shape()[2], 3, layout);
+  Outputs outputs = r.outputs();
+  outputs.weights = {};
+  const Status status =
+      forward_varlen(context, in.q.view(), in.k.view(), in.v.view(), {q, kv}, outputs, options);
+  EXPECT_TRUE(status.ok()) << status.message();
+  expect_written(r.out, r.lse, r.entropy, r.top_weights, r.top_keys, r.key_mass);
+  return r;
+}
+
+/// The options of sequence n alone.
+template <class T>
+FullOptions<T> of_sequence(const FullOptions<T>& full, const Lengths& lengths, std::int64_t n) {
+  FullOptions<T> own = entry(full, n);
+  own.mask = sliced(sliced(own.mask, 2, 0, lengths.rows[std::size_t(n)]), 3, 0,
+                    lengths.keys[std::size_t(n)]);
+  own.bias = sliced(sliced(own.bias, 2, 0, lengths.rows[std::size_t(n)]), 3, 0,
+                    lengths.keys[std::size_t(n)]);
+  return own;
+}
+
+template <class T>
+void expect_sequence(const FullResult<T>& packed, const Row& first, std::int64_t first_key,
+                     const FullResult<T>& single) {
+  const auto [batch, heads, rows, dv] = single.out.shape();
+  for_each_index({1, heads, rows, 1}, [&](auto, auto h, auto i, auto) {
+    const Row there{0, h, first.i + i}, here{0, h, i};
+    EXPECT_TRUE(same_row(packed.out, there, single.out, here) &&
+                same_row(packed.lse, there, single.lse, here) &&
+                same_row(packed.entropy, there, single.entropy, here) &&
+                same_row(packed.top_weights, there, single.top_weights, here) &&
+                same_row(packed.top_keys, there, single.top_keys, here))
+        << "head " << h << " row " << i;
+  });
+  const std::int64_t keys = single.key_mass.shape()[3];
+  const auto mass = sliced(packed.key_mass, 3, first_key, keys);
+  EXPECT_TRUE(keys == 0 || mass.same_bits(single.key_mass));
+}
+
+template <class T>
+void compare(const Lengths& lengths, unsigned kinds, bool offsets, Layout layout,
+             const Context& context) {
+  const auto q = starts(lengths.rows), kv = starts(lengths.keys);
+  const ProblemShape packed{1, 1, 2, q.back(), kv.back(), 9, 11};
+  const ProblemShape scores{lengths.count(), 1, 2, lengths.most_rows(), lengths.most_keys(), 9, 11};
+  const auto in = random_inputs<T>(packed, 1);
+  FullOptions<T> full(scores, 2);
+  for (std::int64_t n = 0; offsets && n < lengths.count(); ++n) full.q_offset.push_back(40 * n - 3);
+  const LaidOut<T> laid(full, kinds, layout);
+  const auto output = layout == Layout::reversed ? Layout::bhsd : layout;
+  const auto result =
+      run_packed(in.template copy<T>(layout), lengths, laid.options, output, context);
+  for (std::int64_t n = 0; n < lengths.count(); ++n) {
+    SCOPED_TRACE(testing::Message() << "sequence " << n << " kinds " << kinds);
+    const auto at = std::size_t(n);
+    const FullOptions<T> own = of_sequence(full, lengths, n);
+    const LaidOut<T> alone(own, kinds);
+    const Inputs<T> part{sliced(in.q, 2, q[at], lengths.rows[at]),
+                         sliced(in.k, 2, kv[at], lengths.keys[at]),
+                         sliced(in.v, 2, kv[at], lengths.keys[at])};
+    expect_sequence(result, {0, 0, q[at]}, kv[at], run_full(part, alone.options));
+  }
+}
+
+const Lengths kLengthsOfSequences[] = {
+    {{5, 0, 11, 1, 28, 0, 50}, {7, 9, 0, 193, 50, 0, 390}},  // the longest last
+    {{33, 3, 0, 49}, {600, 1, 8, 60}},                       // and first
+    {{16}, {40}},
+    {{0, 0}, {0, 3}},
+};
+
+TYPED_TEST(Varlen, IsOneCallASequence) {
+  for (const Lengths& lengths : kLengthsOfSequences) {
+    for (const unsigned kinds : {0U, kWindow, kMask | kSinks, kBias | kWindow, kEvery & ~kRagged}) {
+      compare<TypeParam>(lengths, kinds, false, Layout::bhsd, one_thread());
+    }
+  }
+}
+
+TYPED_TEST(Varlen, AtAnyOffsetsLayoutAndThreads) {
+  const Context five(5);
+  for (const Layout layout : kInputLayouts) {
+    compare<TypeParam>(kLengthsOfSequences[0], kEvery & ~kRagged, true, layout, five);
+    compare<TypeParam>(kLengthsOfSequences[1], kWindow, true, layout, five);
+  }
+}
+
+// Nothing of one sequence reaches another.
+TYPED_TEST(Varlen, ASpoiledSequenceStaysAlone) {
+  const Lengths lengths{{9, 20, 9}, {30, 200, 30}};
+  const ProblemShape packed{1, 1, 1, 38, 260, 8, 8};
+  const auto clean = random_inputs<TypeParam>(packed, 3);
+  const auto expected = run_packed(clean, lengths, {}, Layout::bhsd, one_thread());
+  auto in = clean;
+  for_each_index({1, 1, 200, 8}, [&](auto, auto, auto s, auto d) {
+    in.k.at(0, 0, 30 + s, d) = converted<TypeParam>(std::numeric_limits<double>::quiet_NaN());
+    in.v.at(0, 0, 30 + s, d) = converted<TypeParam>(std::numeric_limits<double>::infinity());
+  });
+  const auto result = run_packed(in, lengths, {}, Layout::bhsd, one_thread());
+  for (std::int64_t i = 0; i < 38; ++i) {
+    const bool spoiled = i >= 9 && i < 29;
+    EXPECT_EQ(same_row(result.out, {0, 0, i}, expected.out, {0, 0, i}), !spoiled) << i;
+    EXPECT_EQ(same_row(result.lse, {0, 0, i}, expected.lse, {0, 0, i}), !spoiled) << i;
+    EXPECT_EQ(same_row(result.entropy, {0, 0, i}, expected.entropy, {0, 0, i}), !spoiled) << i;
+  }
+  for (const std::int64_t begin : {0, 230}) {
+    EXPECT_TRUE(
+        sliced(result.key_mass, 3, begin, 30).same_bits(sliced(expected.key_mass, 3, begin, 30)));
+  }
+}
+
+}  // namespace
+}  // namespace regard::test
