@@ -24,7 +24,8 @@ function(regard_isa_objects name isa)
   target_compile_definitions(${name} PRIVATE REGARD_ISA=${isa} REGARD_PRIM="prim/${isa}.h")
   target_compile_options(${name} PRIVATE
     ${REGARD_FLAGS_${isa}} ${REGARD_KERNEL_OPTIMISATION}
-    -ffp-contract=off -fno-math-errno -fno-trapping-math -fno-exceptions -fno-rtti -fno-stack-protector
+    -ffp-contract=off -fno-math-errno -fno-trapping-math
+    -fno-exceptions -fno-rtti -fno-stack-protector
     # False alarms in GCC 12's own headers.
     $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized -Wno-uninitialized>)
   regard_flags(${name})
