@@ -1,4 +1,4 @@
-// regard bench: speed of a few shapes beside the multiply-add peak.
+// regard bench: speed of a few shapes beside the multiply-add peak, or what options cost.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -7,36 +7,49 @@
 #include <string>
 #include <vector>
 
+#include "bench_options.h"
 #include "command.h"
 #include "flags.h"
 #include "regard/context.h"
 #include "regard/machine.h"
 #include "report.h"
 #include "speed.h"
+#include "suggest.h"
 #include "text.h"
 
 namespace regard::cli {
 namespace {
 
-constexpr char kUsage[] = "bench [FLAGS]";
+constexpr char kUsage[] = "bench [FLAGS]\n       regard bench options [FLAGS]";
 constexpr char kMore[] =
     "GF/s counts 4 B H S S D operations, halved when causal. The peak is that of a loop of\n"
     "multiply-adds in registers, run in turns with attention on as many threads; best is set\n"
     "against best. spread is how much slower the slowest run was. Before it is timed, every\n"
     "result is checked on 16 rows against the oracle; a wrong one is exit code 1.\n"
     "\n"
+    "'bench options' is a table of what options and outputs cost, in f32: the call with one of\n"
+    "them and the call without are run in turns in this process, and ratio is the least time of\n"
+    "the one over the least of the other. limit is the ratio that is promised where there is one;\n"
+    "'over' marks a row above it, and is no error: other programs on this machine cost time too.\n"
+    "Rows of 8 S run one head at eight times the length. Of every call 16 rows are checked before\n"
+    "it is timed: out, log-sum-exp, weights, entropy and top keys, but not key masses.\n"
+    "\n"
     "Examples:\n"
     "  regard bench\n"
+    "  regard bench options --repeats 10\n"
     "  regard bench --shape 1x8x2048x64 --dtype f64 --threads 2 --repeats 20\n";
 
 struct BenchFlags {
+  std::string what;  ///< "" or "options"
   std::vector<std::vector<std::int64_t>> shapes;
-  DType dtype = DType::f32;
+  std::optional<DType> dtype;
+  bool json = false;
   std::optional<std::int64_t> threads, repeats;
 };
 
 const std::vector<std::vector<std::int64_t>> kShapes = {
     {1, 8, 1024, 64}, {1, 8, 1024, 128}, {1, 4, 4096, 128}, {1, 1, 16384, 64}};
+const std::vector<std::int64_t> kOptionsShape = {1, 2, 2048, 64};
 
 std::vector<std::int64_t> parse_shape(const std::string& text) {
   std::vector<std::int64_t> shape = parse_integers("--shape", text, 'x');
@@ -75,26 +88,25 @@ void print_row(const Workload& workload, const Speed& speed) {
   std::fflush(stdout);  // a row may take seconds: shown when it is there, in a pipe too
 }
 
-int run(const BenchFlags& flags) {
-  Workload workload;
-  workload.dtype = flags.dtype;
-  workload.threads = bounded("--threads", flags.threads, 1, 0, 1024);
-  workload.repeats = bounded("--repeats", flags.repeats, 5, 1, 1'000'000);
+void set_shape(Workload& workload, const std::vector<std::int64_t>& shape) {
+  workload.batch = shape[0];
+  workload.heads = shape[1];
+  workload.length = shape[2];
+  workload.head_dim = shape[3];
+}
+
+int bench_shapes(const BenchFlags& flags, Workload workload) {
   MachineInfo machine;
   require(describe_machine(machine));
-  if (workload.threads == 0) workload.threads = machine.threads;
   fmt::print("{}, {}, {}, {} thread{}, {} runs each\n\n", machine.cpu, machine.isa,
-             dtype_name(flags.dtype), workload.threads, workload.threads == 1 ? "" : "s",
+             dtype_name(workload.dtype), workload.threads, workload.threads == 1 ? "" : "s",
              workload.repeats);
   fmt::print("{:<16} {:<7}{:>9} {:>9} {:>7} {:>9} {:>7}\n", "BxHxSxD", "", "GF/s", "median",
              "spread", "peak", "share");
   Report report;
   for (const std::vector<std::int64_t>& shape : flags.shapes.empty() ? kShapes : flags.shapes) {
     for (const bool causal : {false, true}) {
-      workload.batch = shape[0];
-      workload.heads = shape[1];
-      workload.length = shape[2];
-      workload.head_dim = shape[3];
+      set_shape(workload, shape);
       workload.causal = causal;
       const Speed speed = measure_speed(workload);
       print_row(workload, speed);
@@ -104,17 +116,40 @@ int run(const BenchFlags& flags) {
   return report.exit_code();
 }
 
+int run(const BenchFlags& flags) {
+  const bool options = !flags.what.empty();
+  if (options && flags.what != "options") {
+    throw Error(fmt::format("'{}' is not 'options', the one other table{}", flags.what,
+                            did_you_mean(flags.what, {"options"})));
+  }
+  if (options && flags.dtype) throw Error("--dtype: 'bench options' is f32");
+  if (!options && flags.json) throw Error("--json: it belongs to 'bench options'");
+  Workload workload;
+  workload.dtype = flags.dtype.value_or(DType::f32);
+  workload.threads = bounded("--threads", flags.threads, 1, 0, 1024);
+  workload.repeats = bounded("--repeats", flags.repeats, 5, 1, 1'000'000);
+  if (workload.threads == 0) workload.threads = Context().threads();
+  if (!options) return bench_shapes(flags, workload);
+  set_shape(workload, flags.shapes.empty() ? kOptionsShape : flags.shapes[0]);
+  return bench_options(workload, flags.json);
+}
+
 }  // namespace
 
 Command add_bench(CLI::App& program) {
   const auto flags = std::make_shared<BenchFlags>();
   CLI::App* app = program.add_subcommand("bench", "speed, and its share of the multiply-add peak");
-  add_value(*app, {"--shape", "BxHxSxD", "this shape, plain and causal; default a list of four"},
+  app->option_defaults()->group("Flags");
+  app->add_option("what", flags->what, "'options', or nothing");
+  add_value(*app,
+            {"--shape", "BxHxSxD",
+             "this shape, plain and causal; default a list of four, for options 1x2x2048x64"},
             [flags](const std::string& text) { flags->shapes = {parse_shape(text)}; });
-  add_choice<DType>(*app, "--dtype", "type of the elements; default f32",
-                    {{"f32", DType::f32}, {"f64", DType::f64}}, flags->dtype);
+  add_choice<std::optional<DType>>(*app, "--dtype", "type of the elements; default f32",
+                                   {{"f32", DType::f32}, {"f64", DType::f64}}, flags->dtype);
   add_integer(*app, {"--threads", "N", "default 1; 0: all"}, flags->threads);
   add_integer(*app, {"--repeats", "N", "timed runs; default 5"}, flags->repeats);
+  add_switch(*app, "--json", "the table of options for programs", flags->json);
   return {app, kUsage, kMore, [flags] { return run(*flags); }};
 }
 

@@ -8,6 +8,8 @@ if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
   list(APPEND every_isa avx2 avx512)
 endif()
 set(REGARD_ISAS "${every_isa}" CACHE STRING "Instruction sets to compile, in this order")
+set(REGARD_KERNEL_OPTIMISATION -O3 CACHE STRING "How their code is optimised, in every build type")
+mark_as_advanced(REGARD_KERNEL_OPTIMISATION)
 
 # The list for the code that names every ISA: "REGARD_ENTRY(generic) REGARD_ENTRY(avx2) ..."
 list(TRANSFORM REGARD_ISAS REPLACE "(.+)" "REGARD_ENTRY(\\1)" OUTPUT_VARIABLE isa_macros)
@@ -21,9 +23,10 @@ function(regard_isa_objects name isa)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_compile_definitions(${name} PRIVATE REGARD_ISA=${isa} REGARD_PRIM="prim/${isa}.h")
   target_compile_options(${name} PRIVATE
-    ${REGARD_FLAGS_${isa}} -O3 -ffp-contract=off -fno-math-errno -fno-trapping-math
+    ${REGARD_FLAGS_${isa}} ${REGARD_KERNEL_OPTIMISATION}
+    -ffp-contract=off -fno-math-errno -fno-trapping-math
     -fno-exceptions -fno-rtti -fno-stack-protector
-    # false alarms in GCC 12's own headers
+    # False alarms in GCC 12's own headers.
     $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized -Wno-uninitialized>)
   regard_flags(${name})
 endfunction()

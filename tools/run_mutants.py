@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Proves that the suite notices mistakes: applies each tests/mutants/*.patch to a copy of the tree
-built for the generic ISA alone, and demands that its tests fail.
+built for the generic ISA alone, and demands that its tests fail and that the checker names the
+convention that the mutant follows.
 
-A patch opens with two lines: `# what: one sentence` and `# tests: regular expression for ctest -R`.
-One that does not apply or compile is an error, as are tests that fail without any mutant.
+A patch opens with two lines: `# what: one sentence` and `# tests: regular expression for ctest -R`;
+`# convention: name` is a third, where the checker has one for it. A patch that does not apply or
+compile is an error, as are tests that fail, or a result called wrong, without any mutant.
 """
 import argparse
 import pathlib
@@ -14,9 +16,12 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-COPIED = ("CMakeLists.txt", "cmake", "include", "src", "tests", "data")
-OPTIONS = ("-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1", "-DREGARD_ISAS=generic",
-           "-DREGARD_BUILD_TESTS=ON", "-DREGARD_BUILD_CLI=OFF", "-DBUILD_SHARED_LIBS=OFF")
+COPIED = ("CMakeLists.txt", "cmake", "include", "src", "tests", "examples", "data")
+OPTIONS = ("-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1",
+           "-DREGARD_KERNEL_OPTIMISATION=-O1", "-DREGARD_ISAS=generic", "-DREGARD_BUILD_TESTS=ON",
+           "-DREGARD_BUILD_CLI=OFF", "-DBUILD_SHARED_LIBS=OFF")
+# Of tests/mutants: prints what the checker says of a build.
+PROGRAM = "name_convention"
 
 
 class Broken(Exception):
@@ -48,10 +53,10 @@ class Mutant:
     def __init__(self, path):
         text = path.read_text()
         self.path, self.name = path, path.stem
-        head = re.match(r"# what: (.+)\n# tests: (.+)\n", text)
+        head = re.match(r"# what: (.+)\n# tests: (.+)\n(?:# convention: (.+)\n)?", text)
         if not head:
             sys.exit(f"{path} does not open with its two lines `# what:` and `# tests:`")
-        self.what, self.tests = head.groups()
+        self.what, self.tests, self.convention = head.groups()
         self.files = re.findall(r"^\+\+\+ b/(\S+)", text, re.MULTILINE)
 
 
@@ -63,10 +68,10 @@ def matching_tests(build, tests):
     return names
 
 
-def build_and_test(build, tests):
-    """Names of the matching tests that fail."""
+def build_and_test(build, tests, program):
+    """Names of the matching tests that fail; `program` is built beside them."""
     targets = {name.split(".")[0] for name in matching_tests(build, tests)}
-    run("ninja", "-C", build, *sorted(targets))
+    run("ninja", "-C", build, *sorted(targets | program))
     result = subprocess.run(["ctest", "--test-dir", build, "-R", tests, "--timeout", "120"],
                             text=True, capture_output=True)
     failures = result.stdout.partition("The following tests FAILED:")[2]
@@ -75,23 +80,47 @@ def build_and_test(build, tests):
     return re.findall(r"^\s*\d+ - (\S+) \(", failures, re.MULTILINE)
 
 
+def named(build, conventions):
+    """What the checker says of this build, asked for each convention."""
+    return run(build / "tests/mutants" / PROGRAM, *conventions).splitlines()
+
+
 def try_mutant(mutant, tree, build):
-    """True if the suite notices; says so."""
+    """Whether the suite notices, and whether the checker names it (None: nothing to name); says
+    so."""
     start = time.monotonic()
+    convention = None
     try:
         run("patch", "-d", tree, "-p1", "--forward", "--batch", "--fuzz=0", "-i", mutant.path)
-        failed = build_and_test(build, mutant.tests)
+        failed = build_and_test(build, mutant.tests, {PROGRAM} if mutant.convention else set())
+        if mutant.convention:
+            convention, = named(build, [mutant.convention])
     except Broken as error:
-        print(f"ERROR {mutant.name}: {error}")
-        return False
+        print(f"ERROR {mutant.name}: {error}", flush=True)
+        return False, mutant.convention and False
     finally:
         for name in mutant.files:
             shutil.copyfile(ROOT / name, tree / name)
             (tree / (name + ".rej")).unlink(missing_ok=True)
             (tree / (name + ".orig")).unlink(missing_ok=True)
     verdict = f"caught by {', '.join(failed)}" if failed else f"SURVIVED {mutant.tests}"
-    print(f"{mutant.name} ({mutant.what}): {verdict}, {time.monotonic() - start:.0f} s")
-    return bool(failed)
+    if mutant.convention:
+        verdict += f", named {convention}" if convention == mutant.convention else \
+            f", MISNAMED '{convention}' instead of {mutant.convention}"
+    print(f"{mutant.name} ({mutant.what}): {verdict}, {time.monotonic() - start:.0f} s", flush=True)
+    return bool(failed), mutant.convention and convention == mutant.convention
+
+
+def complaint_without_mutant(mutants, build):
+    """What is wrong before anything is changed; empty if nothing is."""
+    sound = build_and_test(build, "|".join({mutant.tests for mutant in mutants}), {PROGRAM})
+    if sound:
+        return f"without a mutant these fail: {', '.join(sound)}"
+    conventions = [mutant.convention for mutant in mutants if mutant.convention]
+    wrong = [(asked, said) for asked, said in zip(conventions, named(build, conventions))
+             if said != "right"]
+    return "".join(f"without a mutant the problem of {asked} is not right but '{said}'\n"
+                   for asked, said in wrong)
 
 
 def main():
@@ -101,20 +130,21 @@ def main():
     arguments = parser.parse_args()
     paths = arguments.patches or sorted((ROOT / "tests/mutants").glob("*.patch"))
     mutants = [Mutant(path.resolve()) for path in paths]
-    tree, build = arguments.work / "tree", arguments.work / "build"
+    tree, build = arguments.work.resolve() / "tree", arguments.work.resolve() / "build"
     try:
         copy_tree(tree)
         run("cmake", "-G", "Ninja", "-S", tree, "-B", build, *OPTIONS)
-        sound = build_and_test(build, "|".join(mutant.tests for mutant in mutants))
+        complaint = complaint_without_mutant(mutants, build)
     except Broken as error:
-        print(error)
-        return 1
-    if sound:
-        print(f"without a mutant these fail: {', '.join(sound)}")
+        complaint = error
+    if complaint:
+        print(complaint)
         return 1
     results = [try_mutant(mutant, tree, build) for mutant in mutants]
-    print(f"{sum(results)} of {len(results)} mutants caught")
-    return 0 if all(results) and results else 1
+    caught = [result[0] for result in results]
+    names = [result[1] for result in results if result[1] is not None]
+    print(f"{sum(caught)} of {len(caught)} mutants caught, {sum(names)} of {len(names)} named")
+    return 0 if caught and all(caught) and all(names) else 1
 
 
 sys.exit(main())

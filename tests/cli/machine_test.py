@@ -1,4 +1,5 @@
 """`regard info`, `regard bench` and the tour."""
+import json
 import re
 import unittest
 
@@ -44,6 +45,23 @@ class Bench(support.Case):
     def test_threads(self):
         self.assertIn("2 threads", self.regard("bench", "--shape", "1x2x100x32", "--threads", "2",
                                                "--repeats", "1"))
+
+    def test_options_are_set_beside_the_call_without_them(self):
+        small = ["bench", "options", "--shape", "2x3x200x24", "--repeats", "2"]
+        table = json.loads(self.regard(*small, "--json"))
+        self.assertEqual((table["shape"], table["threads"]), ("2x3x200x24", 1))
+        names = [row["option"] for row in table["options"]]
+        self.assertEqual(len(names), len(set(names)))
+        for row in table["options"]:
+            self.assertTrue(row["right"], row)
+            self.assertLess(row["worst_units"], 1)
+            self.assertAlmostEqual(row["ratio"], row["seconds"] / row["against_seconds"])
+        limits = [row["limit"] for row in table["options"] if row["limit"] is not None]
+        self.assertEqual(limits, [1.25, 1.3, 0.05, 2.5])
+        lines = self.regard(*small).splitlines()[3:]
+        for name, line in zip(names, lines, strict=True):
+            self.assertRegex(line, re.escape(name) + r" +\d+\.\d\d  (plain|causal|plain, 8 S) +"
+                             r"\d+\.\d{3}( +\d\.\d{3}(  over)?)?$")
 
 
 class Tour(support.Case):
