@@ -10,7 +10,6 @@ namespace regard::judging {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kSingle = 0x1p-24;  // unit roundoff
 
 using What = RowVerdict::What;
 
@@ -72,10 +71,14 @@ Status Judge::judge(std::int64_t b, std::int64_t h, std::int64_t i, RowVerdict& 
   worst = {.b = b, .h = h, .i = i, .units = -1};
   if (setting_.exchanged) std::swap(h, i);
   Status status = oracle_.row(b, h, i, row_, out_bound_.score);
-  // An LSE or weights in f32 beside an f64 output are results of another arithmetic.
-  if (status.ok() && out_bound_.unit != kSingle && (setting_.lse.data || setting_.weights.data)) {
-    const ErrorBound& single = lse_bound_.unit == kSingle ? lse_bound_ : weights_bound_;
-    status = oracle_.row(b, h, i, f32_row_, single.score);
+  // An LSE or weights in f32 beside an f64 output are results of another arithmetic, and f64 ones
+  // beside a half output.
+  const std::pair<const ConstTensor*, const ErrorBound*> others[] = {
+      {&setting_.lse, &lse_bound_}, {&setting_.weights, &weights_bound_}};
+  for (const auto& [result, bound] : others) {
+    if (!status.ok() || result->data == nullptr || bound->unit == out_bound_.unit) continue;
+    status = oracle_.row(b, h, i, other_row_, bound->score);
+    break;
   }
   if (!status.ok()) return status;
   for (std::int64_t d = 0; d < std::int64_t(row_.out.size()); ++d) {
@@ -95,7 +98,7 @@ Status Judge::judge(std::int64_t b, std::int64_t h, std::int64_t i, RowVerdict& 
 }
 
 const OracleRow& Judge::row_of(const ErrorBound& bound) const {
-  return bound.unit == out_bound_.unit ? row_ : f32_row_;
+  return bound.unit == out_bound_.unit ? row_ : other_row_;
 }
 
 void Judge::judge_lse(const Shape& at, RowVerdict& worst) const {

@@ -43,7 +43,7 @@ class Judge {
   Setting setting_;
   Oracle oracle_;
   ErrorBound out_bound_, lse_bound_, weights_bound_;
-  OracleRow row_, f32_row_;
+  OracleRow row_, other_row_;
   double squares_ = 0;
   std::int64_t finite_ = 0;
 };

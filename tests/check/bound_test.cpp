@@ -176,6 +176,11 @@ TEST(Bound, TheCoarsestTypeDecides) {
   const auto plain = plain_attention<double>(in, {});
   EXPECT_TRUE(judge(in, {}, plain.out, plain.lse).passed);
   EXPECT_TRUE(judge(in, {}, plain.out.copy<float>(), plain.lse.copy<float>()).passed);
+  EXPECT_TRUE(judge(in, {}, plain.out, plain.lse.copy<float>()).passed);
+  EXPECT_TRUE(judge(in, {}, plain.out.copy<float>(), plain.lse).passed);
+  // Each result by its own type: an LSE of f32 digits is none of f64.
+  const auto coarse = plain.lse.copy<float>().copy<double>();
+  EXPECT_FALSE(judge(in, {}, plain.out.copy<float>(), coarse).passed);
   const auto single = in.copy<float>();
   const auto plain_single = plain_attention<float>(single, {});
   EXPECT_TRUE(

@@ -8,9 +8,9 @@
 
 namespace regard::test {
 
-template <class T, class U = T>
+template <class T, class U = T, class L = U>
 CheckReport judge(const Inputs<T>& in, const Options& options, const TestTensor<U>& out,
-                  const TestTensor<U>& lse, const CheckSettings& settings = {}) {
+                  const TestTensor<L>& lse, const CheckSettings& settings = {}) {
   CheckReport report;
   const Status status = check(in.q.view(), in.k.view(), in.v.view(), options, out.view(),
                               lse.view(), settings, report);
