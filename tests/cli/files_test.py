@@ -1,6 +1,7 @@
 """Files that cannot be read or written, signals, and what a terminal sees."""
 import os
 import pty
+import re
 import resource
 import signal
 import struct
@@ -98,10 +99,19 @@ class Signals(support.Case):
             file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text)
             file.truncate(10 + len(text) + 4 * shape[0] * shape[1] * shape[2])
 
+    @staticmethod
+    def catches(process, number):
+        """The process has got as far as its signal handlers."""
+        with open(f"/proc/{process}/status") as status:
+            caught = re.search(r"SigCgt:\s*(\w+)", status.read())
+        return caught is not None and int(caught.group(1), 16) >> (number - 1) & 1 == 1
+
     def interrupted(self, number, *words):
         program = subprocess.Popen([PROGRAM, *words], cwd=self.folder, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True)
-        time.sleep(0.5)
+        while program.poll() is None and not self.catches(program.pid, number):
+            time.sleep(0.01)
+        time.sleep(0.3)  # on to the work itself
         self.assertIsNone(program.poll(), "it ended before the signal came")
         program.send_signal(number)
         out, error = program.communicate(timeout=60)
