@@ -195,5 +195,31 @@ TYPED_TEST(HiddenPages, BothEndsOfEveryArray) {
   }
 }
 
+// A scratch of just the bytes that explain names is enough, and nothing beyond it is touched.
+TYPED_TEST(HiddenPages, BothEndsOfTheScratch) {
+  using Side = GuardedArray<std::byte>::Against;
+  const ProblemShape shape{2, 1, 3, 41, 420, 13, 9};
+  const auto in = random_inputs<TypeParam>(shape, 5);
+  const FullOptions<TypeParam> full(shape, 6);
+  for (const int threads : {1, 3}) {
+    const Context context(threads);
+    for (const unsigned kinds : kKindSets) {
+      const LaidOut<TypeParam> laid(full, kinds);
+      const auto expected = run_full(in, laid.options);
+      auto result = expected;
+      Explanation explanation;
+      ASSERT_TRUE(explain(context, in.q.view(), in.k.view(), in.v.view(), result.outputs(),
+                          laid.options, explanation)
+                      .ok());
+      for (const Side side : {Side::front, Side::back}) {
+        GuardedArray<std::byte> scratch(explanation.scratch_bytes, side);
+        Options options = laid.options;
+        options.scratch = {scratch.data(), std::size_t(scratch.count())};
+        EXPECT_TRUE(same_bits(run_full(in, options, context), expected)) << "kinds " << kinds;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace regard::test
