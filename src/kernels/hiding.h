@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "contract/direct.h"
+#include "kernels/panels.h"
 #include "kernels/row_state.h"
 #include "prim/prim.h"
 
@@ -99,37 +100,58 @@ void read_bias(const contract::Source& bias, const std::byte* source, std::int64
   }
 }
 
-/// Fills the bias panel (keys, kWidth) of the block, and clears the bits of pairs where it is
-/// -infinity. Lanes of rows that see nothing get 0.
+/// Clears the bits of pairs where the bias is -infinity.
 template <class T, int kWidth>
-void see_bias(const contract::DirectTask& task, const RowGroup<T, kWidth>& group, BlockView& view,
-              T* panel) {
+void see_bias(const contract::DirectTask& task, const RowGroup<T, kWidth>& group, BlockView& view) {
   constexpr int lanes = Simd<T>::kLanes;
   const contract::Source& bias = task.score.bias;
   const std::int64_t size = view.block.end - view.block.begin;
   const bool shared = is_shared(bias, task.group);
   const auto nothing = broadcast(-T(__builtin_inf()));
-  RowBits bits{};
   alignas(64) T row[kBlockKeys] = {};
+  RowBits bits{};
+  std::uint64_t first[kWords];
   bool is_read = false;
-  for (int r = 0; r < kWidth; ++r) {
-    if (!(group.live >> r & 1)) {
-      for (std::int64_t key = 0; key < size; ++key) panel[key * kWidth + r] = 0;
-      continue;
-    }
+  for (int r = 0; r < group.count; ++r) {
+    if (!(group.live >> r & 1)) continue;
+    std::uint64_t words[kWords] = {};
     if (!shared || !is_read) {
       const RowPlace place = row_place(task, group.first + r);
       read_bias<T>(bias, element_at(bias, place.head, place.i, view.block.begin), size, row);
+      for (std::int64_t key = 0; key < size; key += lanes) {
+        words[key / 64] |= equal_lanes(load(row + key), nothing) << (key % 64);
+      }
+      for (int w = 0; w < kWords; ++w) first[w] = words[w];
       is_read = true;
     }
-    for (std::int64_t key = 0; key < size; key += lanes) {
-      const std::uint64_t hidden = equal_lanes(load(row + key), nothing);
-      bits.words[key / 64][r] |= hidden << (key % 64);
-    }
-    for (int w = 0; w < kWords; ++w) bits.words[w][r] = ~bits.words[w][r];
-    for (std::int64_t key = 0; key < size; ++key) panel[key * kWidth + r] = row[key];
+    for (int w = 0; w < kWords; ++w) bits.words[w][r] = ~(shared ? first[w] : words[w]);
   }
   keep_only(bits, view);
+}
+
+/// Fills the bias panel (keys, kWidth) from the first to the last key that some row sees. Lanes of
+/// rows that see nothing get 0.
+template <class T, int kWidth>
+void fill_bias(const contract::DirectTask& task, const RowGroup<T, kWidth>& group,
+               const BlockView& view, T* panel) {
+  constexpr int lanes = Simd<T>::kLanes;
+  const contract::Source& bias = task.score.bias;
+  const std::int64_t begin = floor_to(view.runs[0].begin, lanes);
+  const std::int64_t end =
+      smaller(view.runs[view.run_count - 1].end, view.block.end - view.block.begin);
+  alignas(64) T rows[lanes][kBlockKeys];
+  for (int r0 = 0; r0 < kWidth; r0 += lanes) {
+    for (int i = 0; i < lanes; ++i) {
+      if (!(group.live >> (r0 + i) & 1)) {
+        __builtin_memset(rows[i], 0, sizeof(rows[i]));
+        continue;
+      }
+      const RowPlace place = row_place(task, group.first + r0 + i);
+      read_bias<T>(bias, element_at(bias, place.head, place.i, view.block.begin + begin),
+                   end - begin, rows[i] + begin);
+    }
+    transpose_into<kWidth>(rows[0] + begin, kBlockKeys, end - begin, panel + begin * kWidth + r0);
+  }
 }
 
 /// What the group sees of `block`; the bias panel is filled where there is a bias.
@@ -155,8 +177,9 @@ void look_at_block(const contract::DirectTask& task, const RowGroup<T, kWidth>& 
     cut_runs(tile_keys, view);
     if (view.run_count == 0) return;
   }
-  if (task.score.bias.data) see_bias(task, group, view, bias_panel);
+  if (task.score.bias.data) see_bias(task, group, view);
   cut_runs(tile_keys, view);
+  if (task.score.bias.data && view.run_count > 0) fill_bias(task, group, view, bias_panel);
 }
 
 }  // namespace regard::REGARD_ISA

@@ -69,19 +69,28 @@ void finish_rows(const contract::DirectTask& task, const RowGroup<T, kWidth>& gr
 
 template <class T, int kWidth>
 void store_out(const contract::DirectTask& task, const RowGroup<T, kWidth>& group) {
-  T chunk[kChunk];
-  for (int r = 0; r < group.count; ++r) {
-    const RowPlace place = row_place(task, group.first + r);
-    const bool empty = group.empty(r);
-    const T inverse = group.inverse[r];
-    const T share = group.share[r];
+  constexpr int lanes = Simd<T>::kLanes;
+  alignas(64) T rows[lanes][kChunk];
+  for (int r0 = 0; r0 < group.count; r0 += lanes) {
+    const auto inverse = load(group.inverse + r0);
+    const auto share = load(group.share + r0);
+    const auto empty = lanes_of<T>(group.unset >> r0);
     for (std::int64_t d = 0; d < task.value_dims; d += kChunk) {
       const std::int64_t count = smaller(kChunk, task.value_dims - d);
-      for (std::int64_t n = 0; n < count; ++n) {
-        chunk[n] = empty ? share : group.out[(d + n) * kWidth + r] * inverse * share;
+      for (std::int64_t at = 0; at < count; at += lanes) {
+        typename Simd<T>::Vector block[lanes];
+        for (int i = 0; i < lanes; ++i) {
+          const T* out = group.out + (d + smaller(at + i, count - 1)) * kWidth + r0;
+          block[i] = select(empty, share, load(out) * inverse * share);
+        }
+        transpose(block);
+        for (int i = 0; i < lanes; ++i) store(rows[i] + at, block[i]);
       }
-      write_elements<T>(task.out.type, chunk, 1, count,
-                        element_at(task.out, place.head, place.i, d), task.out.column);
+      for (int i = 0; i < lanes && r0 + i < group.count; ++i) {
+        const RowPlace place = row_place(task, group.first + r0 + i);
+        write_elements<T>(task.out.type, rows[i], 1, count,
+                          element_at(task.out, place.head, place.i, d), task.out.column);
+      }
     }
   }
 }

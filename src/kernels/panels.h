@@ -10,26 +10,42 @@
 
 namespace regard::REGARD_ISA {
 
-inline constexpr int kChunk = 64;  // elements converted at a time
+inline constexpr int kChunk = 64;  // elements converted at a time; a multiple of every kLanes
+
+/// Writes kLanes rows of `count` numbers, `row_step` apart, as columns of a panel whose rows are
+/// kWidth long. What follows a row up to a multiple of kLanes is read and dropped.
+template <int kWidth, class T>
+void transpose_into(const T* rows, std::int64_t row_step, std::int64_t count, T* panel) {
+  constexpr int lanes = Simd<T>::kLanes;
+  for (std::int64_t at = 0; at < count; at += lanes) {
+    typename Simd<T>::Vector block[lanes];
+    for (int i = 0; i < lanes; ++i) block[i] = load(rows + i * row_step + at);
+    transpose(block);
+    const int used = int(smaller(lanes, count - at));
+    for (int i = 0; i < used; ++i) store(panel + (at + i) * kWidth, block[i]);
+  }
+}
 
 /// Writes the group's rows times `factor` into lanes 0.. of its panel (D, kWidth). Lanes of rows
 /// that see nothing, and lanes past the rows, are 0: their sums stay harmless.
 template <class T, int kWidth>
 void pack_queries(const contract::DirectTask& task, const RowGroup<T, kWidth>& group, T factor) {
-  T chunk[kChunk];
-  for (int r = 0; r < kWidth; ++r) {
-    if (!(group.live >> r & 1)) {
-      for (std::int64_t d = 0; d < task.dims; ++d) group.queries[d * kWidth + r] = 0;
-      continue;
-    }
-    const RowPlace place = row_place(task, group.first + r);
+  constexpr int lanes = Simd<T>::kLanes;
+  alignas(64) T rows[lanes][kChunk];
+  for (int r0 = 0; r0 < kWidth; r0 += lanes) {
     for (std::int64_t d = 0; d < task.dims; d += kChunk) {
       const std::int64_t count = smaller(kChunk, task.dims - d);
-      read_elements<T>(task.q.type, element_at(task.q, place.head, place.i, d), task.q.column,
-                       count, chunk);
-      for (std::int64_t n = 0; n < count; ++n) {
-        group.queries[(d + n) * kWidth + r] = chunk[n] * factor;
+      for (int i = 0; i < lanes; ++i) {
+        if (!(group.live >> (r0 + i) & 1)) {
+          __builtin_memset(rows[i], 0, sizeof(rows[i]));
+          continue;
+        }
+        const RowPlace place = row_place(task, group.first + r0 + i);
+        read_elements<T>(task.q.type, element_at(task.q, place.head, place.i, d), task.q.column,
+                         count, rows[i]);
+        for (std::int64_t n = 0; n < count; ++n) rows[i][n] *= factor;
       }
+      transpose_into<kWidth>(rows[0], kChunk, count, group.queries + d * kWidth + r0);
     }
   }
 }

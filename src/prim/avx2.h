@@ -130,6 +130,37 @@ template <class T>
   return std::uint64_t(_mm256_movemask_pd(_mm256_cmp_pd(a, b, _CMP_EQ_OQ)));
 }
 
+/// Lane j of vector i becomes lane i of vector j.
+inline void transpose(__m256 (&r)[8]) {
+  __m256 t[8];
+  for (int i = 0; i < 8; i += 2) {
+    t[i] = _mm256_unpacklo_ps(r[i], r[i + 1]);
+    t[i + 1] = _mm256_unpackhi_ps(r[i], r[i + 1]);
+  }
+  for (int i = 0; i < 8; i += 4) {
+    r[i] = _mm256_shuffle_ps(t[i], t[i + 2], 0x44);
+    r[i + 1] = _mm256_shuffle_ps(t[i], t[i + 2], 0xee);
+    r[i + 2] = _mm256_shuffle_ps(t[i + 1], t[i + 3], 0x44);
+    r[i + 3] = _mm256_shuffle_ps(t[i + 1], t[i + 3], 0xee);
+  }
+  for (int c = 0; c < 4; ++c) {
+    t[c] = _mm256_permute2f128_ps(r[c], r[4 + c], 0x20);
+    t[4 + c] = _mm256_permute2f128_ps(r[c], r[4 + c], 0x31);
+  }
+  for (int i = 0; i < 8; ++i) r[i] = t[i];
+}
+inline void transpose(__m256d (&r)[4]) {
+  __m256d t[4];
+  for (int i = 0; i < 4; i += 2) {
+    t[i] = _mm256_unpacklo_pd(r[i], r[i + 1]);
+    t[i + 1] = _mm256_unpackhi_pd(r[i], r[i + 1]);
+  }
+  for (int c = 0; c < 2; ++c) {
+    r[c] = _mm256_permute2f128_pd(t[c], t[2 + c], 0x20);
+    r[2 + c] = _mm256_permute2f128_pd(t[c], t[2 + c], 0x31);
+  }
+}
+
 /// Bit n: byte n of 64 is not 0.
 [[gnu::always_inline]] inline std::uint64_t bytes_set(const std::uint8_t* bytes) {
   const auto clear = [](const std::uint8_t* p) {

@@ -116,6 +116,56 @@ template <class T>
   return _mm512_cmp_pd_mask(a, b, _CMP_EQ_OQ);
 }
 
+/// Lane j of vector i becomes lane i of vector j. Pairs, then pairs of pairs within 16 bytes, then
+/// whole 16 bytes.
+inline void transpose(__m512 (&r)[16]) {
+  __m512 t[16];
+  for (int i = 0; i < 16; i += 2) {
+    t[i] = _mm512_unpacklo_ps(r[i], r[i + 1]);
+    t[i + 1] = _mm512_unpackhi_ps(r[i], r[i + 1]);
+  }
+  const auto low = [](__m512 a, __m512 b) {
+    return _mm512_castpd_ps(_mm512_unpacklo_pd(_mm512_castps_pd(a), _mm512_castps_pd(b)));
+  };
+  const auto high = [](__m512 a, __m512 b) {
+    return _mm512_castpd_ps(_mm512_unpackhi_pd(_mm512_castps_pd(a), _mm512_castps_pd(b)));
+  };
+  for (int i = 0; i < 16; i += 4) {
+    r[i] = low(t[i], t[i + 2]);
+    r[i + 1] = high(t[i], t[i + 2]);
+    r[i + 2] = low(t[i + 1], t[i + 3]);
+    r[i + 3] = high(t[i + 1], t[i + 3]);
+  }
+  for (int c = 0; c < 4; ++c) {
+    const __m512 even = _mm512_shuffle_f32x4(r[c], r[4 + c], 0x88);
+    const __m512 odd = _mm512_shuffle_f32x4(r[c], r[4 + c], 0xdd);
+    const __m512 even_below = _mm512_shuffle_f32x4(r[8 + c], r[12 + c], 0x88);
+    const __m512 odd_below = _mm512_shuffle_f32x4(r[8 + c], r[12 + c], 0xdd);
+    t[c] = _mm512_shuffle_f32x4(even, even_below, 0x88);
+    t[4 + c] = _mm512_shuffle_f32x4(odd, odd_below, 0x88);
+    t[8 + c] = _mm512_shuffle_f32x4(even, even_below, 0xdd);
+    t[12 + c] = _mm512_shuffle_f32x4(odd, odd_below, 0xdd);
+  }
+  for (int i = 0; i < 16; ++i) r[i] = t[i];
+}
+inline void transpose(__m512d (&r)[8]) {
+  __m512d t[8];
+  for (int i = 0; i < 8; i += 2) {
+    t[i] = _mm512_unpacklo_pd(r[i], r[i + 1]);
+    t[i + 1] = _mm512_unpackhi_pd(r[i], r[i + 1]);
+  }
+  for (int c = 0; c < 2; ++c) {
+    const __m512d even = _mm512_shuffle_f64x2(t[c], t[2 + c], 0x88);
+    const __m512d odd = _mm512_shuffle_f64x2(t[c], t[2 + c], 0xdd);
+    const __m512d even_below = _mm512_shuffle_f64x2(t[4 + c], t[6 + c], 0x88);
+    const __m512d odd_below = _mm512_shuffle_f64x2(t[4 + c], t[6 + c], 0xdd);
+    r[c] = _mm512_shuffle_f64x2(even, even_below, 0x88);
+    r[2 + c] = _mm512_shuffle_f64x2(odd, odd_below, 0x88);
+    r[4 + c] = _mm512_shuffle_f64x2(even, even_below, 0xdd);
+    r[6 + c] = _mm512_shuffle_f64x2(odd, odd_below, 0xdd);
+  }
+}
+
 /// Bit n: byte n of 64 is not 0.
 [[gnu::always_inline]] inline std::uint64_t bytes_set(const std::uint8_t* bytes) {
   const __m512i x = _mm512_loadu_si512(bytes);

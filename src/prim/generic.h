@@ -115,6 +115,18 @@ template <class V>
   return bits;
 }
 
+/// Lane j of vector i becomes lane i of vector j.
+template <class V, int kCount>
+inline void transpose(V (&r)[kCount]) {
+  for (int i = 0; i < kCount; ++i) {
+    for (int j = 0; j < i; ++j) {
+      const auto x = r[i][j];
+      r[i][j] = r[j][i];
+      r[j][i] = x;
+    }
+  }
+}
+
 /// Bit n: byte n of 64 is not 0. Eight bytes at a time: the top bit of each tells, and one product
 /// brings the eight top bits together.
 [[gnu::always_inline]] inline std::uint64_t bytes_set(const std::uint8_t* bytes) {
