@@ -18,9 +18,13 @@ struct RowEnd {
   double share;  ///< of the keys in the denominator: 1 without a sink
 };
 
-/// Puts the sink logit z beside keys whose log-sum-exp is `lse`. A z of +infinity gives NaN.
+/// Puts the sink logit z beside keys whose log-sum-exp is `lse`. A z of +infinity gives NaN. Finite
+/// ones may be so far apart that their difference is not: it is cut where its power has long been
+/// 0.
 inline RowEnd with_sink(double lse, double z) {
-  const double x = (z - lse) * kLog2E;
+  constexpr double kFar = 4096;
+  const double exponent = (z - lse) * kLog2E;
+  const double x = (exponent < -kFar ? -kFar : exponent > kFar ? kFar : exponent) + (z - z);
   if (x <= 0) {
     const double sink = exp2_of(x);
     return {lse + log_positive(1 + sink), 1 / (1 + sink)};

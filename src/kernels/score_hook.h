@@ -11,13 +11,19 @@
 
 namespace regard::REGARD_ISA {
 
-/// c tanh(s / c). A score that is not finite must not become so: s - s is 0 or NaN.
+/// c tanh(s / c). A score that is not finite must not become so: s - s is 0 or NaN. Far below the
+/// cap s stays itself, also where s / c would be flushed.
 template <class T, int kRows, int kVectors>
 [[gnu::always_inline]] inline void cap(T softcap, Tile<T, kRows, kVectors>& tile) {
   const auto c = broadcast(softcap);
   const auto inverse = broadcast(T(1) / softcap);
+  // x^2 / 3 is below half a roundoff there.
+  const auto near = broadcast(sizeof(T) == 4 ? T(0x1p-12) : T(0x1p-27));
   for (auto& row : tile.a) {
-    for (auto& s : row) s = fma(c, tanh<T>(s * inverse), s - s);
+    for (auto& s : row) {
+      const auto x = s * inverse;
+      s = select(greater(magnitude(x), near), fma(c, tanh<T>(x), s - s), s);
+    }
   }
 }
 

@@ -1,12 +1,16 @@
 #include "problem/visible.h"
 
 #include <algorithm>
+#include <cstdint>
 
 namespace regard::problem {
 namespace {
 
-// No row and no key has a number as large: sums with it do not overflow.
-constexpr std::int64_t kFar = std::int64_t{1} << 32;
+// Holds a row's number plus any offset and any side of a window.
+__extension__ typedef __int128 Position;
+
+// No row and no key has a number as large as 2^32: sums with offsets so far do not overflow.
+constexpr std::int64_t kFarthest = INT64_MAX - (std::int64_t{1} << 32);
 
 std::int64_t entry(std::span<const std::int64_t> values, std::int64_t b) {
   return values[values.size() == 1 ? 0 : std::size_t(b)];
@@ -14,6 +18,11 @@ std::int64_t entry(std::span<const std::int64_t> values, std::int64_t b) {
 
 std::int64_t length(std::span<const std::int64_t> starts, std::int64_t b) {
   return starts[std::size_t(b) + 1] - starts[std::size_t(b)];
+}
+
+std::int64_t given_offset(const Problem& p, std::int64_t b) {
+  if (!p.q_offset.empty()) return entry(p.q_offset, b);
+  return p.causal == Causal::bottom_right ? key_count(p, b) - row_count(p, b) : 0;
 }
 
 }  // namespace
@@ -29,21 +38,19 @@ std::int64_t key_count(const Problem& p, std::int64_t b) noexcept {
 }
 
 std::int64_t position_offset(const Problem& p, std::int64_t b) noexcept {
-  if (!p.q_offset.empty()) return std::clamp(entry(p.q_offset, b), -kFar, kFar);
-  return p.causal == Causal::bottom_right ? key_count(p, b) - row_count(p, b) : 0;
+  return std::clamp(given_offset(p, b), -kFarthest, kFarthest);
 }
 
 KeyRange visible_keys(const Problem& p, std::int64_t b, std::int64_t i) noexcept {
   if (i >= row_count(p, b)) return {0, -1};
   const std::int64_t keys = key_count(p, b);
-  const std::int64_t position = i + position_offset(p, b);
-  KeyRange range{0, keys};
-  if (p.causal != Causal::none) range.hi = position + 1;
-  if (p.window.left >= 0) range.lo = position - std::min(p.window.left, 2 * kFar);
-  if (p.window.right >= 0) {
-    range.hi = std::min(range.hi, position + std::min(p.window.right, 2 * kFar) + 1);
-  }
-  return {std::clamp<std::int64_t>(range.lo, 0, keys), std::clamp<std::int64_t>(range.hi, 0, keys)};
+  const Position position = Position{i} + given_offset(p, b);
+  Position lo = 0, hi = keys;
+  if (p.causal != Causal::none) hi = position + 1;
+  if (p.window.left >= 0) lo = position - p.window.left;
+  if (p.window.right >= 0) hi = std::min(hi, position + p.window.right + 1);
+  return {std::int64_t(std::clamp<Position>(lo, 0, keys)),
+          std::int64_t(std::clamp<Position>(hi, 0, keys))};
 }
 
 std::int64_t distinct_ranges(const Problem& p) noexcept {

@@ -17,8 +17,8 @@ struct KeyRange {
 std::int64_t row_count(const Problem& problem, std::int64_t b) noexcept;
 std::int64_t key_count(const Problem& problem, std::int64_t b) noexcept;
 
-/// What is added to a row's number to give its position among the keys; at most 2^32 in size, from
-/// where on every row sees all keys or none.
+/// What is added to a row's number to give its position among the keys. Cut short of overflow, near
+/// 2^63, where no distance from a key is told from the next.
 std::int64_t position_offset(const Problem& problem, std::int64_t b) noexcept;
 
 /// Keys that row i of batch entry b may see, within [0, key_count]; a mask or bias may hide more.
