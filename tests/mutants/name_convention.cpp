@@ -33,8 +33,10 @@ struct Question {
     if (subject == "causal" || subject == "q_offset") options.causal = Causal::top_left;
     if (convention == "causal=top_left") options.causal = Causal::bottom_right;
     if (subject == "q_offset") options.q_offset = offsets;
-    if (subject.starts_with("window")) options.window = {3, 1};
-    if (subject == "kv_len") options.kv_len = lengths;
+    if (convention == "alignment=padded") options.causal = Causal::bottom_right;
+    const bool window = subject.starts_with("window") || convention == "alignment=bottom_right";
+    if (window) options.window = {3, 1};
+    if (subject == "kv_len" || convention == "alignment=padded") options.kv_len = lengths;
     if (subject == "softcap") options.softcap = 0.75;
     if (subject == "softcap" || subject == "bias") options.bias = bias.view();
     if (subject == "alibi") options.alibi_slopes = slopes.view();
