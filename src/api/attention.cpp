@@ -35,7 +35,7 @@ Status prepare(const Context& context, const Inputs& in, const Outputs& outputs,
 }
 
 Status run_call(const Context& context, const Inputs& in, const Outputs& outputs,
-           const Options& options) {
+                const Options& options) {
   Prepared prepared;
   Status status = prepare(context, in, outputs, options, prepared);
   if (status.ok()) {
