@@ -203,7 +203,7 @@ TYPED_TEST(HiddenPages, BothEndsOfTheScratch) {
   const FullOptions<TypeParam> full(shape, 6);
   for (const int threads : {1, 3}) {
     const Context context(threads);
-    for (const unsigned kinds : kKindSets) {
+    for (const unsigned kinds : {0U, kBias, kEvery}) {
       const LaidOut<TypeParam> laid(full, kinds);
       const auto expected = run_full(in, laid.options);
       auto result = expected;

@@ -113,12 +113,17 @@ TYPED_TEST(Varlen, IsOneCallASequence) {
   }
 }
 
-TYPED_TEST(Varlen, AtAnyOffsetsLayoutAndThreads) {
-  const Context five(5);
+TYPED_TEST(Varlen, AtAnyOffsetsAndLayout) {
   for (const Layout layout : kInputLayouts) {
-    compare<TypeParam>(kLengthsOfSequences[0], kEvery & ~kRagged, true, layout, five);
-    compare<TypeParam>(kLengthsOfSequences[1], kWindow, true, layout, five);
+    compare<TypeParam>(kLengthsOfSequences[0], kEvery & ~kRagged, true, layout, one_thread());
+    compare<TypeParam>(kLengthsOfSequences[1], kWindow, true, layout, one_thread());
   }
+}
+
+TYPED_TEST(Varlen, OnAnyNumberOfThreads) {
+  const Context three(3);
+  for (const unsigned kinds : {kWindow, kEvery & ~kRagged})
+    compare<TypeParam>(kLengthsOfSequences[1], kinds, false, Layout::bhsd, three);
 }
 
 // Nothing of one sequence reaches another.
