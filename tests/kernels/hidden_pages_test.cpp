@@ -131,21 +131,61 @@ class GuardedTensor {
   GuardedArray<T> memory_;
 };
 
+template <class U>
+auto guard_side(bool back) {
+  return back ? GuardedArray<U>::Against::back : GuardedArray<U>::Against::front;
+}
+
+/// Outputs of the shapes of a result, each between unreadable pages.
+template <class T>
+struct GuardedResult {
+  using C = ComputeType<T>;
+  GuardedTensor<T> out;
+  GuardedTensor<C> lse, entropy, top_weights, weights, key_mass;
+  GuardedTensor<std::int64_t> top_keys;
+
+  GuardedResult(const FullResult<T>& like, bool back, Layout layout)
+      : out(like.out.shape(), guard_side<T>(back), layout),
+        lse(like.lse.shape(), guard_side<C>(back)),
+        entropy(like.lse.shape(), guard_side<C>(back)),
+        top_weights(like.top_weights.shape(), guard_side<C>(back), layout),
+        weights(like.weights.shape(), guard_side<C>(back), layout),
+        key_mass(like.key_mass.shape(), guard_side<C>(back)),
+        top_keys(like.top_keys.shape(), guard_side<std::int64_t>(back), layout) {}
+
+  Outputs outputs() {
+    return {.out = out.tensor(),
+            .lse = lse.tensor(),
+            .weights = weights.tensor(),
+            .entropy = entropy.tensor(),
+            .top_weights = top_weights.tensor(),
+            .top_keys = top_keys.tensor(),
+            .key_mass = key_mass.tensor()};
+  }
+  void expect(const FullResult<T>& expected) const {
+    out.expect(expected.out);
+    lse.expect(expected.lse);
+    entropy.expect(expected.entropy);
+    top_weights.expect(expected.top_weights);
+    top_keys.expect(expected.top_keys);
+    weights.expect(expected.weights);
+    key_mass.expect(expected.key_mass);
+  }
+};
+
 /// Everything that a call reads and writes, each array between unreadable pages.
 template <class T>
 void run_guarded(const Inputs<T>& in, const FullOptions<T>& full, bool back, Layout layout) {
   using C = ComputeType<T>;
-  const auto side = [&]<class U>(U) {
-    return back ? GuardedArray<U>::Against::back : GuardedArray<U>::Against::front;
-  };
   const LaidOut<T> laid(full, kEvery);
   const auto expected = run_full(in, laid.options);
-  GuardedTensor<T> q(in.q, side(T{}), layout), k(in.k, side(T{}), layout),
-      v(in.v, side(T{}), layout), bias(full.bias, side(T{}), layout);
-  GuardedTensor<C> slopes(full.slopes, side(C{}));
-  GuardedTensor<double> sinks(full.sinks, side(0.0));
+  const auto side = guard_side<T>(back);
+  GuardedTensor<T> q(in.q, side, layout), k(in.k, side, layout), v(in.v, side, layout),
+      bias(full.bias, side, layout);
+  GuardedTensor<C> slopes(full.slopes, guard_side<C>(back));
+  GuardedTensor<double> sinks(full.sinks, guard_side<double>(back));
   const Shape mask_shape = full.mask.shape();
-  GuardedArray<unsigned char> mask(element_count(mask_shape), side(static_cast<unsigned char>(0)));
+  GuardedArray<unsigned char> mask(element_count(mask_shape), guard_side<unsigned char>(back));
   std::int64_t n = 0;
   for_each_index(mask_shape, [&](auto b, auto h, auto i, auto j) {
     mask.data()[n++] = full.mask.at(b, h, i, j) != 0;
@@ -155,29 +195,11 @@ void run_guarded(const Inputs<T>& in, const FullOptions<T>& full, bool back, Lay
   options.bias = bias.tensor();
   options.alibi_slopes = slopes.tensor();
   options.sinks = sinks.tensor();
-  GuardedTensor<T> out(expected.out.shape(), side(T{}), layout);
-  GuardedTensor<C> lse(expected.lse.shape(), side(C{})), entropy(expected.lse.shape(), side(C{})),
-      top_weights(expected.top_weights.shape(), side(C{}), layout),
-      weights(expected.weights.shape(), side(C{}), layout),
-      key_mass(expected.key_mass.shape(), side(C{}));
-  GuardedTensor<std::int64_t> top_keys(expected.top_keys.shape(), side(std::int64_t{}), layout);
-  const Status status = forward(one_thread(), q.tensor(), k.tensor(), v.tensor(),
-                                {.out = out.tensor(),
-                                 .lse = lse.tensor(),
-                                 .weights = weights.tensor(),
-                                 .entropy = entropy.tensor(),
-                                 .top_weights = top_weights.tensor(),
-                                 .top_keys = top_keys.tensor(),
-                                 .key_mass = key_mass.tensor()},
-                                options);
+  GuardedResult<T> result(expected, back, layout);
+  const Status status =
+      forward(one_thread(), q.tensor(), k.tensor(), v.tensor(), result.outputs(), options);
   ASSERT_TRUE(status.ok()) << status.message();
-  out.expect(expected.out);
-  lse.expect(expected.lse);
-  entropy.expect(expected.entropy);
-  top_weights.expect(expected.top_weights);
-  top_keys.expect(expected.top_keys);
-  weights.expect(expected.weights);
-  key_mass.expect(expected.key_mass);
+  result.expect(expected);
 }
 
 TYPED_TEST(HiddenPages, BothEndsOfEveryArray) {

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <deque>
 #include <limits>
-#include <numeric>
 #include <random>
 #include <vector>
 
@@ -24,43 +23,6 @@ template <class T>
 class OptionsRelations : public testing::Test {};
 using Types = testing::Types<float, double>;
 TYPED_TEST_SUITE(OptionsRelations, Types);
-
-/// Rounded to multiples of 2^-bits, so that small sums and products of such numbers are exact.
-template <class T>
-void round_all(TestTensor<T>& tensor, int bits) {
-  for_each_index(tensor.shape(), [&](auto b, auto h, auto s, auto d) {
-    T& x = tensor.at(b, h, s, d);
-    x = std::ldexp(std::nearbyint(std::ldexp(x, bits)), -bits);
-  });
-}
-
-/// Adds to every number.
-template <class T>
-void shift_all(TestTensor<T>& tensor, double by) {
-  for_each_index(tensor.shape(),
-                 [&](auto b, auto h, auto s, auto d) { tensor.at(b, h, s, d) += T(by); });
-}
-
-/// The places of one axis in another order, or some of them more than once.
-template <class T>
-TestTensor<T> reordered(const TestTensor<T>& from, std::size_t axis,
-                        const std::vector<std::int64_t>& order) {
-  Shape shape = from.shape();
-  shape[axis] = std::int64_t(order.size());
-  TestTensor<T> result(shape);
-  for_each_index(shape, [&](auto b, auto h, auto s, auto d) {
-    Shape at{b, h, s, d};
-    at[axis] = order[std::size_t(at[axis])];
-    result.at(b, h, s, d) = from.at(at[0], at[1], at[2], at[3]);
-  });
-  return result;
-}
-
-std::vector<std::int64_t> in_order(std::int64_t count) {
-  std::vector<std::int64_t> order(static_cast<std::size_t>(count));
-  std::iota(order.begin(), order.end(), 0);
-  return order;
-}
 
 TYPED_TEST(OptionsRelations, KeysInAnotherOrder) {
   const auto in = random_inputs<TypeParam>(kShape, 1);
@@ -150,6 +112,21 @@ struct KeyPart {
   }
 };
 
+/// What each part brings to column d of a row, by its own bound.
+template <class T>
+std::vector<PartElement> elements_of(std::deque<KeyPart<T>>& parts, const Row& r, std::int64_t d) {
+  std::vector<PartElement> elements;
+  for (auto& part : parts) {
+    Side<T>& side = part.side;
+    side.look(r);
+    elements.push_back({.out = double(side.result.out.at(r.b, r.h, r.i, d)),
+                        .out_error = side.out_error(d),
+                        .lse = double(side.result.lse.at(r.b, r.h, r.i, 0)),
+                        .lse_error = side.lse_error()});
+  }
+  return elements;
+}
+
 TYPED_TEST(OptionsRelations, PartsOfTheKeysMergeToTheWhole) {
   constexpr DType dtype = DTypeOf<TypeParam>::value;
   const auto in = random_inputs<TypeParam>(kShape, 8);
@@ -173,14 +150,7 @@ TYPED_TEST(OptionsRelations, PartsOfTheKeysMergeToTheWhole) {
     ASSERT_TRUE(status.ok()) << status.message();
     for_each_index(kShape.out(), [&](auto b, auto h, auto i, auto d) {
       whole.look({b, h, i});
-      std::vector<PartElement> elements;
-      for (auto& p : parts) {
-        p.side.look({b, h, i});
-        elements.push_back({.out = double(p.side.result.out.at(b, h, i, d)),
-                            .out_error = p.side.out_error(d),
-                            .lse = double(p.side.result.lse.at(b, h, i, 0)),
-                            .lse_error = p.side.lse_error()});
-      }
+      const auto elements = elements_of(parts, {b, h, i}, d);
       const double sink = kinds & kSinks ? full.sinks.at(0, h, 0, 0) : -kInfinity;
       const MergeError error = merge_error(elements, sink, dtype, dtype);
       ASSERT_NEAR(double(merged.out.at(b, h, i, d)), double(whole.result.out.at(b, h, i, d)),

@@ -1,9 +1,11 @@
-// Two calls that should give the same answers: each may be off by its own bound.
+// Two calls that should give the same answers, each held to its own bound; and the ways to change
+// a tensor that lead from one to the other.
 #pragma once
 
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "kernels/full_call.h"
@@ -85,6 +87,43 @@ void expect_same_answers(Side<T>& a, Side<T>& b, const Apart& apart = {}) {
     SCOPED_TRACE(testing::Message() << "b=" << batch << " h=" << h << " i=" << i);
     expect_same_row(a, b, {batch, h, i}, apart);
   });
+}
+
+/// Rounded to multiples of 2^-bits, so that small sums and products of such numbers are exact.
+template <class T>
+void round_all(TestTensor<T>& tensor, int bits) {
+  for_each_index(tensor.shape(), [&](auto b, auto h, auto s, auto d) {
+    T& x = tensor.at(b, h, s, d);
+    x = std::ldexp(std::nearbyint(std::ldexp(x, bits)), -bits);
+  });
+}
+
+/// Adds to every number.
+template <class T>
+void shift_all(TestTensor<T>& tensor, double by) {
+  for_each_index(tensor.shape(),
+                 [&](auto b, auto h, auto s, auto d) { tensor.at(b, h, s, d) += T(by); });
+}
+
+/// The places of one axis in another order, or some of them more than once.
+template <class T>
+TestTensor<T> reordered(const TestTensor<T>& from, std::size_t axis,
+                        const std::vector<std::int64_t>& order) {
+  Shape shape = from.shape();
+  shape[axis] = std::int64_t(order.size());
+  TestTensor<T> result(shape);
+  for_each_index(shape, [&](auto b, auto h, auto s, auto d) {
+    Shape at{b, h, s, d};
+    at[axis] = order[std::size_t(at[axis])];
+    result.at(b, h, s, d) = from.at(at[0], at[1], at[2], at[3]);
+  });
+  return result;
+}
+
+inline std::vector<std::int64_t> in_order(std::int64_t count) {
+  std::vector<std::int64_t> order(static_cast<std::size_t>(count));
+  std::iota(order.begin(), order.end(), 0);
+  return order;
 }
 
 }  // namespace regard::test
