@@ -216,5 +216,31 @@ TYPED_TEST(OptionsSameBits, KvLenIsAShorterArray) {
   }
 }
 
+/// `out` of type Out is what the compute type gives, rounded once.
+template <class Out, class T>
+void expect_rounded(const Inputs<T>& in, const Options& options) {
+  using C = ComputeType<T>;
+  const auto wide = run_forward<T, C>(in, options);
+  for (const Layout layout : kOutputLayouts) {
+    const auto narrow = run_forward<T, Out>(in, options, one_thread(), layout);
+    EXPECT_TRUE(narrow.out.same_bits(wide.out.template copy<Out>())) << int(layout);
+    EXPECT_TRUE(narrow.lse.same_bits(wide.lse)) << int(layout);
+  }
+}
+
+TYPED_TEST(OptionsSameBits, OutOfAnyType) {
+  const ProblemShape shape{2, 1, 2, 19, 205, 9, 70};
+  const auto in = random_inputs<TypeParam>(shape, 9);
+  const FullOptions<TypeParam> full(shape, 10);
+  for (const unsigned kinds : {0U, kEvery}) {
+    const LaidOut<TypeParam> laid(full, kinds);
+    expect_rounded<float>(in, laid.options);
+    expect_rounded<double>(in, laid.options);
+    if (sizeof(ComputeType<TypeParam>) == 8) continue;  // the test's own way is by f32
+    expect_rounded<F16>(in, laid.options);
+    expect_rounded<BF16>(in, laid.options);
+  }
+}
+
 }  // namespace
 }  // namespace regard::test
