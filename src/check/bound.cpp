@@ -135,9 +135,11 @@ double lse_bound(const ErrorBound& bound, const OracleRow& row) noexcept {
   const double arithmetic =
       2 * m + 4 * (log_l + lag(bound, row)) + lse + bound.oracle * (3 * log_l + lse);
   const double flushed = bound.floor * double(row.visible);
-  return rounded(
-      bound, row.lse,
-      std::log1p(row.weight_error) + bound.unit * (weight_sums(bound, row) + arithmetic) + flushed);
+  // Weights that are all off by less than e^x move the logarithm of their sum by less than x.
+  const double weights =
+      row.largest_exponent < 700 ? std::log1p(row.weight_error) : row.largest_exponent;
+  return rounded(bound, row.lse,
+                 weights + bound.unit * (weight_sums(bound, row) + arithmetic) + flushed);
 }
 
 double weight_bound(const ErrorBound& bound, const OracleRow& row, std::int64_t j) noexcept {

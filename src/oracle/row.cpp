@@ -119,9 +119,10 @@ void RowWork::take_weights() {
   }
   const auto factor = [&](double score_error, double distance) {
     const double reach = distance + std::min(row_.spread, error.lag);
+    const double exponent = score_error + error.unit * (error.constant + error.distance * reach);
+    row_.largest_exponent = std::max(row_.largest_exponent, exponent);
     // Beyond e^700 the weight means nothing; infinity would make NaN of weights that are 0.
-    return std::expm1(
-        std::min(score_error + error.unit * (error.constant + error.distance * reach), 700.0));
+    return std::expm1(std::min(exponent, 700.0));
   };
   Pair weight_sum, entropy;
   for (std::size_t n = 0; n < seen_.size(); ++n) {

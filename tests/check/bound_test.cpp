@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "check/judged.h"
+#include "regard/attention.h"
 
 namespace regard::test {
 namespace {
@@ -55,6 +56,21 @@ TEST(Bound, OptionsAddTheirSteps) {
   EXPECT_EQ(bound.sink_terms, 1);
   EXPECT_DOUBLE_EQ(bound.score.distance, 3 + 3 + 4 / (16 * std::log(2.0)));
   EXPECT_EQ(error_bound(DType::f64, DType::f64, 64, options).score.bias, 0);
+}
+
+TEST(Bound, LseOfScoresThatAreOffByThousandsIsNotAccused) {
+  // Scores near 1e12 in f32 are off by tens of thousands.
+  const ProblemShape shape{1, 1, 1, 4, 40, 64, 2};
+  Inputs<float> in = random_inputs<float>(shape, 3);
+  fill_normal(in.q, 4, 0, 1e12);
+  TestTensor<float> out(shape.out()), lse(shape.lse());
+  const Status status = forward(Context(1), in.q.view(), in.k.view(), in.v.view(),
+                                {.out = out.tensor(), .lse = lse.tensor()});
+  ASSERT_TRUE(status.ok()) << status.message();
+  CheckReport report;
+  ASSERT_TRUE(
+      check(in.q.view(), in.k.view(), in.v.view(), {}, out.view(), lse.view(), {}, report).ok());
+  EXPECT_TRUE(report.passed) << report.worst_units;
 }
 
 TEST(Bound, OutFollowsItsFormula) {
