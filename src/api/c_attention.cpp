@@ -1,6 +1,4 @@
 // The C interface: contexts, forward and explain.
-#include <algorithm>
-#include <cstring>
 #include <new>
 
 #include "api/c_types.h"

@@ -4,18 +4,16 @@
 #include <type_traits>
 #include <utility>
 
-#include "base/status_text.h"
 #include "problem/visible.h"
 
 namespace regard::plan {
 namespace {
 
 using contract::DirectTask;
-using problem::Problem;
-
 using contract::Element;
 using contract::Source;
 using contract::Target;
+using problem::Problem;
 
 // The kernels' element types and stages are the caller's, number by number.
 static_assert(int(Element::i64) == int(DType::i64));

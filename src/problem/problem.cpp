@@ -1,7 +1,6 @@
 #include "problem/problem.h"
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 #include <utility>
 

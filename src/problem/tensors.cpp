@@ -1,8 +1,10 @@
 #include "problem/tensors.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <limits>
+#include <string>
 
 #include "base/status_text.h"
 
@@ -63,7 +65,6 @@ Status check_float(const char* name, DType dtype) {
                  " is none of f64, f32, f16 and bf16");
 }
 
-/// Pointers of non-empty tensors: given, and aligned to their element.
 Status check_pointer(const char* name, const ConstTensor& tensor) {
   const bool empty = std::ranges::any_of(tensor.shape, [](auto n) { return n == 0; });
   if (empty) return {};

@@ -2,9 +2,6 @@
 // name.
 #pragma once
 
-#include <cstdint>
-#include <string>
-
 #include "regard/status.h"
 #include "regard/tensor.h"
 
