@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/aligned_buffer.h"
 #include "base/status_text.h"
 #include "problem/overlap.h"
 #include "problem/problem.h"
@@ -89,7 +90,7 @@ std::vector<Named> outputs_of(const Problem& p) {
 
 Status check_scratch(const Problem& p, std::int64_t scratch_bytes) {
   if (p.scratch.empty()) return {};
-  constexpr std::uintptr_t kAlignment = 64;
+  constexpr std::uintptr_t kAlignment = base::AlignedBuffer::kAlignment;
   if (std::int64_t(p.scratch.size()) < scratch_bytes) {
     return invalid("scratch: " + to_string(p.scratch.size()) + " bytes are less than the " +
                    to_string(scratch_bytes) + " that this call takes");
