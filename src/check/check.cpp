@@ -18,6 +18,7 @@ using judging::Evidence;
 using judging::Judge;
 using judging::Reservoir;
 using judging::Setting;
+using judging::stopped;
 
 /// Keys visited between two calls of the progress hook: some tenths of a second at D = 128.
 constexpr std::int64_t kKeysBetweenReports = std::int64_t{1} << 20;
@@ -108,9 +109,6 @@ class Rows {
  private:
   bool go_on(std::int64_t done) const {
     return !settings_.progress || settings_.progress(done, sample_.count());
-  }
-  static Status stopped() {
-    return {StatusCode::cancelled, "the check was stopped by its progress hook"};
   }
 
   std::int64_t heads_, rows_, interval_;

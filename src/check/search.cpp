@@ -27,10 +27,6 @@ bool fits(const Setting& setting, const Evidence& evidence) {
          all_fit(judge, evidence.passed.rows(), unused);
 }
 
-Status stopped() {
-  return {StatusCode::cancelled, "the check was stopped by its progress hook"};
-}
-
 Convention described(std::span<const Alternative* const> found, const Evidence& evidence) {
   Convention result;
   for (const Alternative* alternative : found) {
@@ -43,6 +39,10 @@ Convention described(std::span<const Alternative* const> found, const Evidence& 
 }
 
 }  // namespace
+
+Status stopped() {
+  return {StatusCode::cancelled, "the check was stopped by its progress hook"};
+}
 
 void Reservoir::show(const RowVerdict& row) {
   ++shown_;
