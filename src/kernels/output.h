@@ -19,10 +19,8 @@ struct RowEnd {
 };
 
 /// Puts the sink logit z beside keys whose log-sum-exp is `lse`. A z of +infinity gives NaN. Finite
-/// ones may be so far apart that their difference is not: it is cut where its power has long been
-/// 0.
+/// ones may be so far apart that their difference is not: it is cut.
 inline RowEnd with_sink(double lse, double z) {
-  constexpr double kFar = 4096;
   const double exponent = (z - lse) * kLog2E;
   const double x = (exponent < -kFar ? -kFar : exponent > kFar ? kFar : exponent) + (z - z);
   if (x <= 0) {

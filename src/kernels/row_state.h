@@ -26,6 +26,9 @@ inline constexpr double kRaiseAbove = 0x1p32;
 /// l <= 2^16 + its keys.
 inline constexpr double kLeastRaise = 16;
 
+/// Differences of scores are cut here: their powers have long been 0 or infinity in every type.
+inline constexpr double kFar = 4096;
+
 /// In what units scores are.
 struct Units {
   double factor = 1;    ///< of a dot product

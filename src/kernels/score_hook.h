@@ -71,13 +71,12 @@ template <class T, int kRows, int kVectors, int kWidth>
 }
 
 /// e^(s - m) as a base-2 exponent, on its way to exp2. In the general form a difference may
-/// overflow although its scores are finite (a bias near the end of the range): it is cut where
-/// its power has long been 0 or infinity. A score that is not finite gives NaN.
+/// overflow although its scores are finite (a bias near the end of the range), and is cut. A score
+/// that is not finite gives NaN.
 template <bool kGeneral, class T, class Vector>
 [[gnu::always_inline]] inline Vector exponent_of(Vector s, Vector m, T unit) {
   if constexpr (!kGeneral) return s - m;
-  constexpr T kFar = 4096;
-  const auto difference = maximum(broadcast(-kFar), minimum(broadcast(kFar), s - m));
+  const auto difference = maximum(broadcast(-T(kFar)), minimum(broadcast(T(kFar)), s - m));
   return fma(difference, broadcast(unit), s - s);
 }
 
