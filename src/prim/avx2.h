@@ -189,13 +189,13 @@ inline void transpose(__m256d (&r)[4]) {
 /// infinity. Adding 1.5 2^(mantissa bits) leaves n in the low bits, from where it moves to the
 /// exponent.
 [[gnu::always_inline]] inline __m256 times_power_of_two(__m256 a, __m256 n) {
-  n = _mm256_min_ps(broadcast(128.0f), maximum(broadcast(-127.0f), n));
+  n = minimum(broadcast(128.0f), maximum(broadcast(-127.0f), n));
   const __m256i low = _mm256_castps_si256(n + broadcast(0x1.8p23f));
   const __m256i biased = _mm256_add_epi32(low, _mm256_set1_epi32(127));
   return a * _mm256_castsi256_ps(_mm256_slli_epi32(biased, 23));
 }
 [[gnu::always_inline]] inline __m256d times_power_of_two(__m256d a, __m256d n) {
-  n = _mm256_min_pd(broadcast(1024.0), maximum(broadcast(-1023.0), n));
+  n = minimum(broadcast(1024.0), maximum(broadcast(-1023.0), n));
   const __m256i low = _mm256_castpd_si256(n + broadcast(0x1.8p52));
   const __m256i biased = _mm256_add_epi64(low, _mm256_set1_epi64x(1023));
   return a * _mm256_castsi256_pd(_mm256_slli_epi64(biased, 52));

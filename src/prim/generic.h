@@ -152,13 +152,11 @@ inline void transpose(V (&r)[kCount]) {
 /// infinities stay. Adding and removing 1.5 2^(mantissa bits) rounds away the fraction.
 [[gnu::always_inline]] inline F32 round_to_integer(F32 a) {
   const F32 magic = broadcast(0x1.8p23f);
-  const F32 magnitude = a < 0.0f ? -a : a;
-  return magnitude < 0x1p22f ? (a + magic) - magic : a;
+  return magnitude(a) < 0x1p22f ? (a + magic) - magic : a;
 }
 [[gnu::always_inline]] inline F64 round_to_integer(F64 a) {
   const F64 magic = broadcast(0x1.8p52);
-  const F64 magnitude = a < 0.0 ? -a : a;
-  return magnitude < 0x1p51 ? (a + magic) - magic : a;
+  return magnitude(a) < 0x1p51 ? (a + magic) - magic : a;
 }
 
 /// a 2^n for an integral n; n below the exponent range gives 0 (NaN if a is NaN), above it
