@@ -68,7 +68,7 @@ struct RowGroup {
   std::uint64_t unset = 0;  ///< bit r: row r has seen no key yet
   GroupKeys keys;
 
-  static constexpr std::int64_t kStateValues = 9;
+  static constexpr std::int64_t kStateValues = 9;  ///< from m to hi; those of lo and hi fit a T
 
   /// The row in lane r has seen no key; known once all blocks have been visited.
   bool empty(int r) const { return unset >> r & 1; }
