@@ -18,14 +18,13 @@ namespace regard {
 /// nor one another. C is the compute type: f32, for f64 inputs f64. Entropy, top keys and key mass
 /// cost a second look at every tile, O(S) memory.
 struct Outputs {
-  Tensor out{};      ///< (B, Hq, Sq, Dv), any float type
-  Tensor lse{};      ///< (B, Hq, Sq, 1), C, natural logarithm, sinks included; -inf: empty row
-  Tensor weights{};  ///< (B, Hq, R, Skv), C, R = number of `rows` (Sq if empty)
-  Tensor entropy{};  ///< (B, Hq, Sq, 1), C: -sum p ln p over the keys, 0 for an empty row
-  Tensor
-      top_weights{};  ///< (B, Hq, Sq, N), C: the N largest weights, falling; 0 where there is none
-  Tensor top_keys{};  ///< (B, Hq, Sq, N), i64: their keys, equal weights by key; -1 where none
-  Tensor key_mass{};  ///< (B, Hq, 1, Skv), C: the sum of a key's weights over all rows
+  Tensor out{};          ///< (B, Hq, Sq, Dv), any float type
+  Tensor lse{};          ///< (B, Hq, Sq, 1), C, natural logarithm, sinks included; -inf: empty row
+  Tensor weights{};      ///< (B, Hq, R, Skv), C, R = number of `rows` (Sq if empty)
+  Tensor entropy{};      ///< (B, Hq, Sq, 1), C: -sum p ln p over the keys, 0 for an empty row
+  Tensor top_weights{};  ///< (B, Hq, Sq, N), C: the N (1 to 1024) largest, falling; 0 where none
+  Tensor top_keys{};     ///< (B, Hq, Sq, N), i64: their keys, equal weights by key; -1 where none
+  Tensor key_mass{};     ///< (B, Hq, 1, Skv), C: the sum of a key's weights over all rows
 };
 
 /// Attention of q (B, Hq, Sq, D), k (B, Hkv, Skv, D), v (B, Hkv, Skv, Dv), all of one float type.
@@ -63,7 +62,7 @@ struct Explanation {
   std::int64_t keys_per_tile = 0;   ///< keys computed together
   std::int64_t keys_per_block = 0;  ///< keys between two visits of the accumulators
   std::int64_t rows_per_item = 0;   ///< query rows of one work item
-  std::int64_t main_items = 0;      ///< work items that compute out and lse
+  std::int64_t main_items = 0;      ///< work items of all rows: every output but those below
   std::int64_t weights_items = 0;   ///< work items of a separate weights pass over chosen rows
   std::int64_t mass_items = 0;      ///< work items of the pass for key_mass
   std::int64_t tiles_visited = 0;   ///< key x row tiles computed by the main items

@@ -53,7 +53,8 @@ struct Options {
   /// Factor on q.k; absent: 1/sqrt(D). Used as given, zero and negative included; its
   /// magnitude at most half of the compute type's largest number, and 0 or a normal number.
   std::optional<double> scale;
-  /// A score s becomes softcap tanh(s / softcap); 0 is off.
+  /// A score s becomes softcap tanh(s / softcap); 0 is off, below 0 an error. It and its inverse
+  /// are normal numbers of the compute type.
   double softcap = 0;
   /// Added to the scores: a float type, f32 or f64 or that of q, broadcast against
   /// (B, Hq, Sq, Skv). -infinity hides the pair; +infinity and NaN spoil the row.
@@ -79,7 +80,8 @@ struct Options {
   Path path = Path::automatic;
   /// Threads for this call, at most as many as the context has; 0: all of them.
   int threads = 0;
-  /// Query rows whose weights are wanted, in this order; empty: all of them.
+  /// Query rows whose weights are wanted, each in [0, Sq), in this order, repeats allowed; empty:
+  /// all of them.
   std::span<const std::int64_t> rows;
   Stage weights_stage = Stage::softmax;
   /// Memory for this call instead of the context's: 64-byte aligned, at least as long as
