@@ -94,8 +94,10 @@ Options AttentionFlags::options() const {
   options.precision = precision;
   options.path = path;
   const std::int64_t wanted = threads.value_or(0);
-  if (wanted > std::numeric_limits<int>::max() || wanted < std::numeric_limits<int>::min()) {
-    throw Error("--threads: " + std::to_string(wanted) + " is beyond any machine");
+  constexpr std::int64_t least = std::numeric_limits<int>::min();
+  constexpr std::int64_t most = std::numeric_limits<int>::max();
+  if (wanted < least || wanted > most) {
+    throw Error(fmt::format("--threads: {} is not in [{}, {}]", wanted, least, most));
   }
   options.threads = int(wanted);
   return options;
