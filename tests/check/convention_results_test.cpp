@@ -163,7 +163,9 @@ TEST(ConventionResults, TheSearchCanBeLeftOut) {
   const auto wrong = loops_of(kShape, in, unscaled);
   CheckSettings settings;
   settings.find_convention = false;
-  EXPECT_EQ(judge(in, {}, wrong.out, wrong.lse, settings).convention.name, "");
+  const CheckReport report = judge(in, {}, wrong.out, wrong.lse, settings);
+  EXPECT_FALSE(report.passed);
+  EXPECT_EQ(report.convention.name, "");
 }
 
 }  // namespace
