@@ -56,8 +56,9 @@ void check_statistics(const Call& call, const ErrorBound& bound, const OracleRow
   }
   for (std::int64_t n = 0; o.top_keys.data && n < o.top_keys.shape[3]; ++n) {
     const auto key = at<std::int64_t>(o.top_keys, h, i, n);
-    worst.see(at<float>(o.top_weights, h, i, n), row.weights[std::size_t(key)],
-              weight_bound(bound, row, key));
+    const bool none = key < 0 || key >= call.shape[2];  // fewer keys than places: weight 0
+    worst.see(at<float>(o.top_weights, h, i, n), none ? 0 : row.weights[std::size_t(key)],
+              none ? bound.floor : weight_bound(bound, row, key));
   }
 }
 
