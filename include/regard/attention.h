@@ -16,7 +16,7 @@ namespace regard {
 
 /// What to write. Every tensor may be absent (null data); outputs may overlap neither the inputs
 /// nor one another. C is the compute type: f32, for f64 inputs f64. Entropy, top keys and key mass
-/// cost a second look at every tile, O(S) memory.
+/// cost a second pass over the tiles, O(S) memory.
 struct Outputs {
   Tensor out{};          ///< (B, Hq, Sq, Dv), any float type
   Tensor lse{};          ///< (B, Hq, Sq, 1), C, natural logarithm, sinks included; -inf: empty row
@@ -68,9 +68,9 @@ struct Explanation {
   std::int64_t tiles_visited = 0;   ///< key x row tiles computed by the main items
   std::int64_t tiles_total = 0;     ///< tiles if every row saw every key
   std::int64_t scratch_bytes = 0;   ///< of the context, or of `scratch`, during the call
-  /// Score tiles computed for each tile visited: 1, and 1 more for each second look that weights,
-  /// entropy, top keys or key mass ask for. The LSE costs no look.
-  double looks = 1;
+  /// Score tiles computed for each tile visited: 1, and 1 more for each second pass that weights,
+  /// entropy, top keys or key mass ask for. The LSE costs none.
+  double passes = 1;
   std::string score_reason;  ///< which form of the scores runs, and why
   std::string input_reason;  ///< how K and V are read: in place, or converted block by block
 };

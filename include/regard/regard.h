@@ -257,7 +257,7 @@ typedef struct regard_explanation {
   int64_t tiles_visited;
   int64_t tiles_total;
   int64_t scratch_bytes; /* what regard_options_set_scratch has to hold */
-  double looks;
+  double passes;
 } regard_explanation;
 
 REGARD_API regard_code regard_explain(const regard_context* context, const regard_inputs* inputs,
@@ -289,15 +289,22 @@ REGARD_API double regard_lse_from_base2(double base2);
 
 /* ---- Check ---- */
 
+/* What of a row is judged. */
+typedef int32_t regard_judged;
+enum { REGARD_JUDGED_OUT = 0, REGARD_JUDGED_LSE = 1, REGARD_JUDGED_WEIGHTS = 2 };
+
 /* A judged row, at its worst place. */
 typedef struct regard_row_verdict {
   int64_t b, h, i;
-  int64_t d;       /* column; -1: the LSE */
+  int64_t d;       /* column of out or key of the weights; -1: the LSE */
   double expected; /* the oracle's value there */
   double actual;
-  double error; /* |actual - expected|; infinite where only one of them is finite */
+  /* |actual - expected|; infinite where only one of them is finite, and where the LSE of an empty
+   * row or the score of a hidden key is anything but -infinity */
+  double error;
   double bound; /* what is allowed there */
   double units; /* error / bound; above 1 fails */
+  regard_judged what;
 } regard_row_verdict;
 
 typedef struct regard_check_settings {
@@ -306,6 +313,7 @@ typedef struct regard_check_settings {
   uint64_t seed;
   regard_row_verdict* worst; /* where to write the worst rows, worst first; may be null */
   int64_t worst_count;       /* room there */
+  regard_tensor weights;     /* judged too where its data is not null: (B, Hq, R, Skv) */
   int32_t skip_convention;   /* not 0: do not look for the convention of a result that fails */
   /* Called with rows done and rows in all; not 0 stops with REGARD_CANCELLED. May be null. */
   int (*progress)(void* user, int64_t done, int64_t total);

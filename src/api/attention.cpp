@@ -77,7 +77,7 @@ Status explain_call(const Context& context, const Inputs& in, const Outputs& out
       .tiles_visited = tiles.visited,
       .tiles_total = tiles.total,
       .scratch_bytes = plan.scratch_bytes,
-      .looks = plan::count_looks(prepared.problem, plan),
+      .passes = plan::count_passes(prepared.problem, plan),
       .score_reason = score_reason(prepared.problem),
       .input_reason = plan::converts_inputs(prepared.problem)
                           ? "a half type: each block converted to f32 once a work item"

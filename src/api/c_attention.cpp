@@ -62,7 +62,7 @@ void store(const Explanation& from, regard_explanation* explanation) {
       .tiles_visited = from.tiles_visited,
       .tiles_total = from.tiles_total,
       .scratch_bytes = from.scratch_bytes,
-      .looks = from.looks,
+      .passes = from.passes,
   };
   copy_text(from.isa, to.isa, sizeof to.isa);
   store_struct(size_of<regard_explanation>("explanation"), &to, explanation);

@@ -29,6 +29,7 @@ Status to_settings(const regard_check_settings& from, CheckSettings& settings) {
   settings.seed = from.seed;
   settings.find_convention = from.skip_convention == 0;
   settings.worst_rows = from.worst ? from.worst_count : 0;
+  settings.weights = to_tensor(from.weights);
   if (from.progress) {
     settings.progress = [progress = from.progress, user = from.user](auto done, auto total) {
       return progress(user, done, total) == 0;
@@ -37,8 +38,13 @@ Status to_settings(const regard_check_settings& from, CheckSettings& settings) {
   return {};
 }
 
+static_assert(REGARD_JUDGED_OUT == int(RowVerdict::What::out) &&
+              REGARD_JUDGED_LSE == int(RowVerdict::What::lse) &&
+              REGARD_JUDGED_WEIGHTS == int(RowVerdict::What::weights));
+
 regard_row_verdict to_c(const RowVerdict& row) noexcept {
-  return {row.b, row.h, row.i, row.d, row.expected, row.actual, row.error, row.bound, row.units};
+  return {row.b,      row.h,     row.i,     row.d,     row.expected,
+          row.actual, row.error, row.bound, row.units, regard_judged(row.what)};
 }
 
 void store(const CheckReport& from, regard_row_verdict* worst, regard_check_report* report) {

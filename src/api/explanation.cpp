@@ -35,8 +35,8 @@ std::string to_text(const Explanation& e) {
            Long(e.keys_per_tile), Long(e.keys_per_block));
   const double share =
       e.tiles_total == 0 ? 0 : 100 * double(e.tiles_visited) / double(e.tiles_total);
-  add_line(text, "visited   %lld of %lld tiles (%.1f%%), %.3g looks at each", Long(e.tiles_visited),
-           Long(e.tiles_total), share, e.looks);
+  add_line(text, "visited   %lld of %lld tiles (%.1f%%), %.3g passes", Long(e.tiles_visited),
+           Long(e.tiles_total), share, e.passes);
   add_line(text, "threads   %d", e.threads);
   add_line(text, "items     %lld of up to %lld rows, %lld for chosen weights, %lld for key masses",
            Long(e.main_items), Long(e.rows_per_item), Long(e.weights_items), Long(e.mass_items));

@@ -1,11 +1,11 @@
 // The constants of the bound. docs/numerics.md derives each; u is the unit roundoff.
 //
 // What a score suffers before it is a weight, in units of u:
-//   A 2 + sqrt(D)  scale (with log2 e) rounded and applied, 1 each; D additions of partial sums
-//   that S D/2          rise evenly to the score, where equal terms round one way, and stray by
-//   less
-//                  than A, where they do not
-//   C 12           softcap: its rounding, that of its inverse, the product, tanh (4 ulp), product
+//   A 2 + sqrt(D)  scale (with log2 e) rounded and applied, 1 each; D additions of partial sums,
+//   S D/2          which rise evenly to the score, where equal terms round one way, and stray by
+//                  less than A, where they do not
+//   C 10, f64 13   softcap: its rounding (none in f64), that of its inverse, the product, tanh (3
+//                  ulp, in f64 5; an ulp is 2 u), the product
 //   L 3            ALiBi: slope, distance and product
 //   B 1            bias, where it is wider than the arithmetic
 //   C + L + B      each addition of bias or ALiBi
@@ -43,7 +43,7 @@ ScoreError score_error(const Options& options, double unit, double oracle, doubl
   error.constant = 3 + 3 * oracle;
   error.magnitude = 2 + std::sqrt(head_dim);
   error.score = head_dim / 2;
-  error.capped = capped ? 12 : 0;
+  error.capped = !capped ? 0 : oracle > 0 ? 13 : 10;
   error.alibi = sloped ? 3 : 0;
   error.bias = wider(options.bias, unit) ? 1 : 0;
   error.sum = (biased ? 1 + oracle : 0) + (sloped ? 1 : 0);

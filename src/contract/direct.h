@@ -36,6 +36,7 @@ struct Score {
   Source slopes;                     ///< ALiBi, one a head
   Source sinks;                      ///< one a head
   std::int64_t position_offset = 0;  ///< position of query row 0
+  bool general = false;              ///< scores pass the hook, or pairs are hidden one by one
 };
 
 /// Offsets of the parts of a worker's scratch, in bytes; every one a multiple of 64.

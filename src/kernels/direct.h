@@ -252,7 +252,7 @@ void run_rows(const contract::DirectTask& task) {
   if (!again) return;
   for_each_visit<false>(groups, keys, [](const Visit<T>& visit) {
     with_vectors<T>(visit.group.count,
-                    [&]<int kVectors>() { look_again<kGeneral, T, kVectors>(visit); });
+                    [&]<int kVectors>() { second_pass<kGeneral, T, kVectors>(visit); });
   });
   for (int g = 0; g < groups.count; ++g) store_stats(task, groups.group[g]);
 }
@@ -260,7 +260,7 @@ void run_rows(const contract::DirectTask& task) {
 template <class T>
 void run_direct(const contract::DirectTask& task) noexcept {
   const FlushDenormals flush;
-  is_general(task.score) ? run_rows<true, T>(task) : run_rows<false, T>(task);
+  task.score.general ? run_rows<true, T>(task) : run_rows<false, T>(task);
 }
 
 }  // namespace regard::REGARD_ISA

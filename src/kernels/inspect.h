@@ -1,4 +1,4 @@
-// The second look at the tiles of finished rows: weights of any stage, entropy and top keys. The
+// The second pass over the tiles of finished rows: weights of any stage, entropy and top keys. The
 // scores are computed once more; a row's m and l are known.
 #pragma once
 
@@ -173,9 +173,9 @@ void store_stats(const contract::DirectTask& task, const RowGroup<T, kWidth>& gr
   }
 }
 
-/// Everything a second look at one block can bring.
+/// Everything a second pass over one block can bring.
 template <bool kGeneral, class T, int kVectors>
-void look_again(const Visit<T>& visit) {
+void second_pass(const Visit<T>& visit) {
   const contract::DirectTask& task = visit.task;
   const bool softmax = task.weights_stage == contract::Stage::softmax;
   if (task.entropy.data || task.top_count > 0 || softmax) {

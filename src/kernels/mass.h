@@ -71,7 +71,7 @@ void run_masses(const contract::DirectTask& task) {
 template <class T>
 void run_mass(const contract::DirectTask& task) noexcept {
   const FlushDenormals flush;
-  is_general(task.score) ? run_masses<true, T>(task) : run_masses<false, T>(task);
+  task.score.general ? run_masses<true, T>(task) : run_masses<false, T>(task);
 }
 
 /// The facts of the direct loop for the plan.

@@ -41,11 +41,6 @@ inline Units units_of(const contract::Score& score) {
   return {score.scale * kLog2E, 1, kLn2};
 }
 
-/// Scores pass through the hook of kernels/score_hook.h, or pairs are hidden one by one.
-inline bool is_general(const contract::Score& score) {
-  return score.softcap != 0 || score.bias.data || score.slopes.data || score.mask.data;
-}
-
 /// Pointers into a worker's scratch for one row group; all arrays hold kWidth rows.
 template <class T, int kWidth>
 struct RowGroup {

@@ -42,7 +42,8 @@ contract::DirectLayout make_layout(const Problem& p, const DirectKernel& kernel)
   layout.out_bytes = align(p.d * row_bytes);
   layout.state_bytes = layout.out_bytes + align(out_dims * row_bytes);
   layout.top_bytes = layout.state_bytes + align(kernel.state_values_per_row * row_bytes);
-  layout.group_size_bytes = layout.top_bytes + align(top_count(p) * (row_bytes + key_bytes));
+  layout.group_size_bytes =
+      layout.top_bytes + align(problem::top_count(p.outputs) * (row_bytes + key_bytes));
   return layout;
 }
 
@@ -125,22 +126,17 @@ bool converts_inputs(const Problem& p) noexcept {
   return p.dtype == DType::f16 || p.dtype == DType::bf16;
 }
 
-double count_looks(const Problem& p, const Plan& plan) noexcept {
+double count_passes(const Problem& p, const Plan& plan) noexcept {
   const bool weights = p.outputs.weights.data && p.rows.empty();
-  const bool stats = p.outputs.entropy.data || top_count(p) > 0;
+  const bool stats = p.outputs.entropy.data || problem::top_count(p.outputs) > 0;
   const bool raw = p.weights_stage != Stage::softmax;
-  double looks = plan.main.items > 0 ? 1 : 0;
-  if (stats || (weights && !raw)) looks += 1;
-  if (weights && raw) looks += 1;
-  if (plan.mass.items > 0) looks += 1;
+  double passes = plan.main.items > 0 ? 1 : 0;
+  if (stats || (weights && !raw)) passes += 1;
+  if (weights && raw) passes += 1;
+  if (plan.mass.items > 0) passes += 1;
   const double chosen =
       double(plan.weights.length) / double(std::max<std::int64_t>(1, p.sq * p.group));
-  return looks + (plan.weights.items > 0 ? 2 * chosen : 0);
-}
-
-std::int64_t top_count(const Problem& p) noexcept {
-  const Outputs& o = p.outputs;
-  return o.top_weights.data ? o.top_weights.shape[3] : o.top_keys.data ? o.top_keys.shape[3] : 0;
+  return passes + (plan.weights.items > 0 ? 2 * chosen : 0);
 }
 
 Plan make_plan(const Problem& p, const contract::KernelTable& table, int threads) noexcept {

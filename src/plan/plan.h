@@ -45,10 +45,7 @@ bool has_general_scores(const problem::Problem& problem) noexcept;
 bool converts_inputs(const problem::Problem& problem) noexcept;
 
 /// Score tiles computed for each tile visited, over all phases.
-double count_looks(const problem::Problem& problem, const Plan& plan) noexcept;
-
-/// How many of the largest weights are wanted.
-std::int64_t top_count(const problem::Problem& problem) noexcept;
+double count_passes(const problem::Problem& problem, const Plan& plan) noexcept;
 
 /// `threads` is what the context has; the call may ask for fewer.
 Plan make_plan(const problem::Problem& problem, const contract::KernelTable& table,

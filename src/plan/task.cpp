@@ -58,7 +58,8 @@ contract::Score make_score(const Problem& p, const Place& place) {
           .mask = memory_of<Source>(p.mask, place.b, place.head, 0),
           .slopes = memory_of<Source>(p.alibi_slopes, place.b, place.head, 0),
           .sinks = memory_of<Source>(p.sinks, 0, place.head, 0),
-          .position_offset = problem::position_offset(p, place.b)};
+          .position_offset = problem::position_offset(p, place.b),
+          .general = has_general_scores(p)};
 }
 
 void set_inputs(const Problem& p, const Place& place, DirectTask& task) {
@@ -78,7 +79,7 @@ void set_outputs(const Problem& p, const Place& place, DirectTask& task) {
   task.entropy = target(o.entropy);
   task.top_weights = target(o.top_weights);
   task.top_keys = target(o.top_keys);
-  task.top_count = top_count(p);
+  task.top_count = problem::top_count(o);
 }
 
 void set_weights(const Problem& p, const Place& place, DirectTask& task) {

@@ -42,18 +42,12 @@ Status check_output(const Output& output, const Problem& p) {
   return check_axes(name, tensor);
 }
 
-/// How many top keys are wanted: the last axis of both tensors.
-Status check_top(const Problem& p, std::int64_t& count) {
-  const Tensor& weights = p.outputs.top_weights;
-  const Tensor& keys = p.outputs.top_keys;
-  count = weights.data ? weights.shape[3] : keys.shape[3];
-  if (!weights.data && !keys.data) return {};
-  const char* name = weights.data ? "top_weights" : "top_keys";
-  if (count < 1 || count > kMostTopKeys) {
-    return invalid(std::string(name) + ": " + to_string(count) + " top keys are not in [1, " +
-                   to_string(kMostTopKeys) + "]");
-  }
-  return {};
+Status check_top(const Outputs& outputs) {
+  if (!outputs.top_weights.data && !outputs.top_keys.data) return {};
+  const std::int64_t count = top_count(outputs);
+  if (count >= 1 && count <= kMostTopKeys) return {};
+  return invalid(std::string(outputs.top_weights.data ? "top_weights" : "top_keys") + ": " +
+                 to_string(count) + " top keys are not in [1, " + to_string(kMostTopKeys) + "]");
 }
 
 struct Named {
@@ -103,14 +97,20 @@ Status check_scratch(const Problem& p, std::int64_t scratch_bytes) {
 
 }  // namespace
 
+std::int64_t top_count(const Outputs& outputs) noexcept {
+  return outputs.top_weights.data ? outputs.top_weights.shape[3]
+         : outputs.top_keys.data  ? outputs.top_keys.shape[3]
+                                  : 0;
+}
+
 Status check_outputs(const Problem& p) {
   const Outputs& o = p.outputs;
   if (p.packed() && o.weights.data) {
     return unsupported("weights: packed sequences have none, ask for one sequence at a time");
   }
   const std::int64_t chosen = p.rows.empty() ? p.sq : std::int64_t(p.rows.size());
-  std::int64_t top = 0;
-  if (Status status = check_top(p, top); !status.ok()) return status;
+  const std::int64_t top = top_count(o);
+  if (Status status = check_top(o); !status.ok()) return status;
   const auto [batch, heads, rows, d] = p.q.shape;
   const std::int64_t keys = p.k.shape[2];
   const Output outputs[] = {{"out", o.out, {batch, heads, rows, p.dv}, p.dtype, true},

@@ -46,6 +46,9 @@ Status make_problem(const ConstTensor& q, const ConstTensor& k, const ConstTenso
                     const Outputs& outputs, const Options& options, Problem& problem,
                     const Sequences& sequences = {});
 
+/// How many of the largest weights are wanted.
+std::int64_t top_count(const Outputs& outputs) noexcept;
+
 /// Refuses a packed call without sequences.
 Status require_sequences(const Sequences& sequences);
 

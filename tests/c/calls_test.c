@@ -114,7 +114,7 @@ static void explanations(const regard_context* context) {
   REGARD_CHECK(strlen(cut) == 9 && strncmp(cut, text, 9) == 0);
   REGARD_CHECK(part.text_length == full.text_length && none.text_length == full.text_length);
   REGARD_CHECK(full.path != REGARD_PATH_AUTOMATIC && full.threads == 1);
-  REGARD_CHECK(full.main_items > 0 && full.scratch_bytes > 0 && full.looks == 1);
+  REGARD_CHECK(full.main_items > 0 && full.scratch_bytes > 0 && full.passes == 1);
   REGARD_CHECK(full.tiles_visited == full.tiles_total);
 }
 

@@ -189,6 +189,46 @@ TYPED_TEST(PrimOf, TanhIsWithinItsStatedUlpsAlsoNearZero) {
   this->RecordProperty("worst_ulp", std::to_string(worst));
 }
 
+TYPED_TEST(PrimOf, TransposeTurnsRowsIntoColumns) {
+  using T = TypeParam;
+  const int lanes = probe<T>().lanes;
+  std::vector<T> numbers(std::size_t(lanes * lanes));
+  for (std::size_t n = 0; n < numbers.size(); ++n) numbers[n] = T(n);
+  Values<T> x(numbers), y(numbers);
+  probe<T>().transpose(x.data(), y.data());
+  for (int i = 0; i < lanes; ++i) {
+    for (int j = 0; j < lanes; ++j) EXPECT_EQ(y.data()[j * lanes + i], T(i * lanes + j));
+  }
+}
+
+TYPED_TEST(PrimOf, EqualLanesAreBits) {
+  using T = TypeParam;
+  const int lanes = probe<T>().lanes;
+  for (int set = 0; set < 1 << lanes; set += lanes == 16 ? 37 : 1) {
+    std::vector<T> a(std::size_t(lanes), this->kNaN), b(std::size_t(lanes), this->kNaN);
+    for (int n = 0; n < lanes; ++n) {
+      if (set >> n & 1) a[std::size_t(n)] = b[std::size_t(n)] = n % 2 ? -this->kInf : T(n);
+    }
+    Values<T> av(a), bv(b);
+    EXPECT_EQ(probe<T>().equal_lanes(av.data(), bv.data()), std::uint64_t(set));
+  }
+}
+
+TEST(Prim, BytesThatAreNotZeroAreBits) {
+  std::mt19937_64 engine(9);
+  for (int round = 0; round < 2000; ++round) {
+    std::uint8_t bytes[65] = {};
+    std::uint64_t want = 0;
+    for (int n = 0; n < 64; ++n) {
+      // Among them 0x80 and 0x01, whose carries could reach a neighbour.
+      const std::uint8_t values[] = {0, 1, 0x7f, 0x80, 0xff, std::uint8_t(engine())};
+      bytes[n + 1] = values[engine() % 6];
+      want |= std::uint64_t(bytes[n + 1] != 0) << n;
+    }
+    EXPECT_EQ(probes().bytes_set(bytes + 1), want);
+  }
+}
+
 TEST(Prim, LogIsWithinItsStatedUlps) {
   std::mt19937_64 engine(2);
   std::uniform_real_distribution<double> exponent(-300, 300);

@@ -61,6 +61,16 @@ constexpr test::Probe<T> kProbe = {
           const FlushDenormals flush;
           each_vector<T>(count, [&](auto at) { store(y + at, tanh<T>(load(x + at))); });
         },
+    .transpose =
+        [](const T* x, T* y) {
+          constexpr int lanes = Simd<T>::kLanes;
+          typename Simd<T>::Vector rows[lanes];
+          for (int i = 0; i < lanes; ++i) rows[i] = load(x + i * lanes);
+          transpose(rows);
+          for (int i = 0; i < lanes; ++i) store(y + i * lanes, rows[i]);
+        },
+    .equal_lanes = [](const T* a, const T* b) { return equal_lanes(load(a), load(b)); },
+    .lanes = Simd<T>::kLanes,
     .read =
         [](contract::Element type, const void* source, std::int64_t step, std::int64_t count,
            T* target) {
@@ -103,6 +113,7 @@ constexpr test::HalfProbe kBF16 = {
 }  // namespace
 
 extern const test::Probes kProbes;
-constinit const test::Probes kProbes = {kProbe<float>, kProbe<double>, log_positive, kF16, kBF16};
+constinit const test::Probes kProbes = {kProbe<float>, kProbe<double>, log_positive,
+                                        bytes_set,     kF16,           kBF16};
 
 }  // namespace regard::REGARD_ISA

@@ -21,6 +21,10 @@ struct Probe {
   void (*minimum)(const T* a, const T* b, T* y, std::int64_t count);
   void (*magnitude)(const T* x, T* y, std::int64_t count);
   void (*tanh)(const T* x, T* y, std::int64_t count);
+  /// Rows of as many numbers as the ISA has lanes: the rows become columns.
+  void (*transpose)(const T* x, T* y);
+  std::uint64_t (*equal_lanes)(const T* a, const T* b);
+  int lanes;
   /// read_elements and write_elements, called as kernels call them: flushing denormals.
   void (*read)(contract::Element type, const void* source, std::int64_t step, std::int64_t count,
                T* target);
@@ -38,6 +42,7 @@ struct Probes {
   Probe<float> f32;
   Probe<double> f64;
   double (*log_positive)(double x);
+  std::uint64_t (*bytes_set)(const std::uint8_t* bytes);
   HalfProbe f16;
   HalfProbe bf16;
 };
