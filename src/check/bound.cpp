@@ -69,7 +69,9 @@ double lag(const ErrorBound& bound, const OracleRow& row) {
 }
 
 double rounded(const ErrorBound& bound, double value, double error) {
-  return error + bound.result_unit * (std::fabs(value) + error) + bound.result_floor;
+  // The sum of both may overflow.
+  return error + (bound.result_unit * std::fabs(value) + bound.result_unit * error) +
+         bound.result_floor;
 }
 
 }  // namespace
