@@ -42,6 +42,16 @@ TEST(ConventionResults, ResultsInAnotherLayout) {
   EXPECT_EQ(name_of(in, {}, as_bshd, right.lse.view()), "layout=out_bhsd");
 }
 
+// Read as (B, S, H, D), the wrong number is only another row's.
+TEST(ConventionResults, OneWrongPlaceAmongEqualOnesIsNoLayout) {
+  const ProblemShape shape{1, 4, 1, 64, 9, 4, 4};
+  auto in = random_inputs<float>(shape, 8);
+  for_each_index(in.v.shape(), [&](auto b, auto h, auto j, auto d) { in.v.at(b, h, j, d) = 1.5F; });
+  auto result = loops_of(shape, in, {});
+  result.out.at(0, 1, 20, 2) = 9;
+  EXPECT_EQ(name_of(in, {}, result.out.view(), {}), "");
+}
+
 TEST(ConventionResults, InputsInAnotherLayout) {
   // What the kernel sees: the same memory, read as (B, S, H, D).
   const auto in = random_inputs<float>(kShape, 2);
