@@ -84,8 +84,8 @@ struct Options {
   /// all of them.
   std::span<const std::int64_t> rows;
   Stage weights_stage = Stage::softmax;
-  /// Memory for this call instead of the context's: 64-byte aligned, at least as long as
-  /// `explain` says.
+  /// Memory for this call, and no other at the same time, instead of the context's: 64-byte
+  /// aligned, at least as long as `explain` says. Of no bytes: not given.
   std::span<std::byte> scratch;
   /// Polled between work items from any thread; true stops the call with `cancelled`. It must not
   /// call back into the same context.

@@ -12,8 +12,9 @@
  * arrays; tensors, scratch and callbacks they keep as pointers until the options are freed, changed
  * or cleared.
  *
- * Threads. Any number of threads may call at once with one context and the same options. Setters
- * and _free need their handle to themselves.
+ * Threads. Any number of threads may call at once with one context and the same options, unless
+ * these hold scratch, which serves one call at a time. Setters and _free need their handle to
+ * themselves.
  *
  * Versions. Options and contexts are opaque and grow by functions. regard_outputs,
  * regard_explanation and the structs of regard_check open with struct_size, which the caller sets

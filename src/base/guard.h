@@ -5,6 +5,7 @@
 #include <cfenv>
 #include <exception>
 #include <new>
+#include <stdexcept>
 
 #include "regard/status.h"
 
@@ -31,6 +32,8 @@ Status guarded(const Call& call) noexcept {
   try {
     return call();
   } catch (const std::bad_alloc&) {
+    return {StatusCode::out_of_memory, "out of memory"};
+  } catch (const std::length_error&) {  // more elements than any list holds
     return {StatusCode::out_of_memory, "out of memory"};
   } catch (...) {
     return {StatusCode::internal, "internal error"};

@@ -69,7 +69,9 @@ double lag(const ErrorBound& bound, const OracleRow& row) {
 }
 
 double rounded(const ErrorBound& bound, double value, double error) {
-  return error + bound.result_unit * (std::fabs(value) + error) + bound.result_floor;
+  // The sum of both may overflow.
+  return error + (bound.result_unit * std::fabs(value) + bound.result_unit * error) +
+         bound.result_floor;
 }
 
 }  // namespace
@@ -127,19 +129,22 @@ double out_bound(const ErrorBound& bound, const OracleRow& row, std::int64_t d) 
 
 double lse_bound(const ErrorBound& bound, const OracleRow& row) noexcept {
   const double lse = std::fabs(row.lse);
-  // Only the sink: converted to base 2 and back.
-  if (row.visible == 0) return rounded(bound, row.lse, bound.unit * (bound.score.sink + 3) * lse);
+  // Only the sink: converted to base 2 and back, flushed where it is denormal.
+  if (row.visible == 0) {
+    return rounded(bound, row.lse, bound.unit * (bound.score.sink + 3) * lse + bound.floor);
+  }
   const double log_l = std::fabs(row.lse - row.largest);
   const double m = std::fabs(row.largest) + lag(bound, row);
   // m ln 2 costs 2 |m|, ln l 2 ulp, the sum 1; the oracle's logarithm 1 ulp, its two sums 1 each.
-  const double arithmetic =
-      2 * m + 4 * (log_l + lag(bound, row)) + lse + bound.oracle * (3 * log_l + lse);
+  // Each is multiplied by u first: m may be the largest number.
+  const double u = bound.unit;
+  const double arithmetic = 2 * u * m + 4 * u * (log_l + lag(bound, row)) + u * lse +
+                            u * bound.oracle * (3 * log_l + lse);
   const double flushed = bound.floor * double(row.visible);
   // Weights that are all off by less than e^x move the logarithm of their sum by less than x.
   const double weights =
       row.largest_exponent < 700 ? std::log1p(row.weight_error) : row.largest_exponent;
-  return rounded(bound, row.lse,
-                 weights + bound.unit * (weight_sums(bound, row) + arithmetic) + flushed);
+  return rounded(bound, row.lse, weights + u * weight_sums(bound, row) + arithmetic + flushed);
 }
 
 double weight_bound(const ErrorBound& bound, const OracleRow& row, std::int64_t j) noexcept {
@@ -148,7 +153,8 @@ double weight_bound(const ErrorBound& bound, const OracleRow& row, std::int64_t 
   const double w = row.weight_error;
   // (1 + x)(1 + w)(1 + sums) - 1; no weight exceeds 1.
   const double factor = x + w * (1 + x) + sums * (1 + x) * (1 + w);
-  return rounded(bound, p, std::min(p * factor, 1.0) + bound.floor);
+  // Where p is 0 and the factor overflows, min takes the 1.
+  return rounded(bound, p, std::min(1.0, p * factor) + bound.floor);
 }
 
 double entropy_bound(const ErrorBound& bound, const OracleRow& row) noexcept {

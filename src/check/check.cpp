@@ -1,9 +1,11 @@
 #include "regard/check.h"
 
 #include <algorithm>
+#include <functional>
 #include <random>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/guard.h"
 #include "base/status_text.h"
@@ -45,15 +47,20 @@ class Sample {
   std::mt19937_64 engine_;
 };
 
+void keep_worst(std::int64_t worst_rows, std::vector<RowVerdict>& worst) {
+  std::ranges::stable_sort(worst, std::greater(), &RowVerdict::units);
+  if (std::int64_t(worst.size()) > worst_rows) worst.resize(std::size_t(worst_rows));
+}
+
+/// Leaves more rows in `worst` than are wanted, sorted now and then: `keep_worst` ends it.
 void enter(const RowVerdict& verdict, std::int64_t worst_rows, CheckReport& report) {
+  constexpr std::int64_t kFew = 512;
   ++report.rows_checked;
   if (verdict.units > 1) ++report.rows_failed;
   report.worst_units = std::max(report.worst_units, verdict.units);
-  const auto place =
-      std::upper_bound(report.worst.begin(), report.worst.end(), verdict,
-                       [](const auto& x, const auto& y) { return x.units > y.units; });
-  report.worst.insert(place, verdict);
-  if (std::int64_t(report.worst.size()) > worst_rows) report.worst.pop_back();
+  report.worst.push_back(verdict);
+  const auto half = std::int64_t(report.worst.size() / 2);
+  if (half > std::max(worst_rows, kFew)) keep_worst(worst_rows, report.worst);
 }
 
 Status require_sound(const Shape& out_shape, const Setting& asked, const CheckSettings& settings) {
@@ -131,7 +138,9 @@ Status check(const ConstTensor& q, const ConstTensor& k, const ConstTensor& v,
 
     report = {};
     Rows rows(shape, k.shape[2], settings);
-    if (Status status = rows.judge(judge, report); !status.ok()) return status;
+    Status status = rows.judge(judge, report);
+    keep_worst(settings.worst_rows, report.worst);
+    if (!status.ok()) return status;
     report.rms_error = judge.rms_error();
     report.passed = report.rows_failed == 0;
     if (report.passed || !settings.find_convention) return {};

@@ -1,6 +1,8 @@
 #include "check/conventions.h"
 
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <string_view>
 #include <utility>
 
@@ -33,6 +35,9 @@ bool has_lse(const Setting& s) {
 }
 bool has_window(const Setting& s) {
   return s.options.window.left != -1 || s.options.window.right != -1;
+}
+bool can_grow(std::int64_t side) {
+  return side >= 0 && side < std::numeric_limits<std::int64_t>::max();
 }
 /// Some row may be empty.
 bool hides(const Setting& s) {
@@ -117,11 +122,12 @@ constexpr Alternative kAlternatives[] = {
     {"window.left=-1", "counts the row itself as one of the keys to its left",
      [](const S& s) { return s.options.window.left > 0; }, [](S& s) { --s.options.window.left; }},
     {"window.left=+1", "sees one key more to the left",
-     [](const S& s) { return s.options.window.left >= 0; }, [](S& s) { ++s.options.window.left; }},
+     [](const S& s) { return can_grow(s.options.window.left); },
+     [](S& s) { ++s.options.window.left; }},
     {"window.right=-1", "counts the row itself as one of the keys to its right",
      [](const S& s) { return s.options.window.right > 0; }, [](S& s) { --s.options.window.right; }},
     {"window.right=+1", "sees one key more to the right",
-     [](const S& s) { return s.options.window.right >= 0; },
+     [](const S& s) { return can_grow(s.options.window.right); },
      [](S& s) { ++s.options.window.right; }},
 
     {"mask=none", "ignores the mask", has_mask, [](S& s) { s.options.mask = {}; }},

@@ -142,6 +142,7 @@ double Judge::allowed(const RowVerdict& verdict) const {
     case What::lse:
       return std::isfinite(row_.lse) ? lse_bound(lse_bound_, row_of(lse_bound_)) : 0;
     case What::weights:
+      if (setting_.weights.data == nullptr) return kInfinity;  // not judged: nothing is told there
       return std::isfinite(expected_weight(verdict.d)) ? weights_allowed(verdict.d) : 0;
     case What::out:
       break;

@@ -25,7 +25,8 @@ class Judge {
   /// Leaves in `worst` the value of row (b, h, i) that is furthest off in units of its bound.
   Status judge(std::int64_t b, std::int64_t h, std::int64_t i, RowVerdict& worst);
 
-  /// What is allowed, of the row judged last, where `verdict` points; 0 where it is not finite.
+  /// What is allowed, of the row judged last, where `verdict` points; 0 where the answer is not
+  /// finite, infinity where nothing is judged.
   double allowed(const RowVerdict& verdict) const;
 
   const Shape& out_shape() const { return oracle_.out_shape(); }

@@ -41,6 +41,15 @@ void add_masses(const Visit<T>& visit, double* sums) {
   }
 }
 
+/// Some row of the group that starts with row `first` sees some of `keys`. The rows of a mass task
+/// are those of one head, in order.
+template <class T>
+bool sees_some(const contract::DirectTask& task, std::int64_t first, Keys keys) {
+  const auto count = int(smaller(DirectShape<T>::kWidth, task.row_end - first));
+  const Keys some = intersect(group_keys(task.lo + first, task.hi + first, count).any, keys);
+  return some.begin < some.end;
+}
+
 template <bool kGeneral, class T>
 void run_masses(const contract::DirectTask& task) {
   using S = DirectShape<T>;
@@ -52,6 +61,7 @@ void run_masses(const contract::DirectTask& task) {
   const std::int64_t all = ceil_to(keys.end - keys.begin, kBlockKeys);
   __builtin_memset(sums, 0, std::size_t(all * S::kWidth) * sizeof(double));
   for (auto first = task.row_begin; first < task.row_end; first += S::kWidth) {
+    if (!sees_some<T>(task, first, keys)) continue;  // its queries would be packed for nothing
     groups.count = 0;
     groups.add(task.scratch + task.layout.groups_bytes, first, task.row_end);
     load_finished<T>(task, groups.group[0]);

@@ -50,6 +50,10 @@ void RowWork::compute() {
   take_weights();
   take_values();
   finish_lse();
+  if (!std::isnan(reference_.hi)) return;
+  // A sink that is no number spoils a row without keys too.
+  row_.out.assign(row_.out.size(), kNaN);
+  row_.entropy = kNaN;
 }
 
 void RowWork::take_scores() {

@@ -109,8 +109,7 @@ void take_scratch(const Problem& p, Plan& plan) {
       std::max(groups * plan.layout.group_size_bytes,
                plan.mass.items > 0 ? plan.layout.group_size_bytes + sums_bytes : std::int64_t{0});
   const std::int64_t all_rows = p.q.shape[0] * p.heads * p.q.shape[2];
-  plan.ranges_bytes =
-      align(2 * std::int64_t{sizeof(std::int32_t)} * problem::distinct_ranges(p) * p.sq);
+  plan.ranges_bytes = align(2 * std::int64_t{sizeof(std::int32_t)} * problem::stored_ranges(p));
   if (plan.mass.items > 0) plan.kept_bytes = align(3 * all_rows * kernel.element_bytes);
   plan.worker_bytes = plan.layout.groups_bytes + group_bytes;
   plan.scratch_bytes = plan.ranges_bytes + plan.kept_bytes + plan.workers * plan.worker_bytes;

@@ -111,16 +111,18 @@ void set_mass(const Problem& p, const Place& place, DirectTask& task) {
 
 RangeArrays range_arrays(const Problem& p, std::byte* scratch) noexcept {
   auto* lo = reinterpret_cast<std::int32_t*>(scratch);
-  return {lo, lo + problem::distinct_ranges(p) * p.sq};
+  return {lo, lo + problem::stored_ranges(p)};
 }
 
 void fill_ranges(const Problem& p, const RangeArrays& ranges) noexcept {
   const std::int64_t batches = std::min(problem::distinct_ranges(p), p.batch);
   for (std::int64_t b = 0; b < batches; ++b) {
-    for (std::int64_t i = 0; i < p.sq; ++i) {
+    const std::int64_t rows = p.packed() ? problem::row_count(p, b) : p.sq;
+    const std::int64_t first = problem::first_range(p, b);
+    for (std::int64_t i = 0; i < rows; ++i) {
       const problem::KeyRange range = problem::visible_keys(p, b, i);
-      ranges.lo[b * p.sq + i] = std::int32_t(range.lo);
-      ranges.hi[b * p.sq + i] = std::int32_t(range.hi);
+      ranges.lo[first + i] = std::int32_t(range.lo);
+      ranges.hi[first + i] = std::int32_t(range.hi);
     }
   }
 }
@@ -141,7 +143,7 @@ DirectTask make_task(const Problem& p, const Plan& plan, const Phase& phase, std
   task.value_dims = p.dv;
   task.group = group;
   const RangeArrays ranges = range_arrays(p, scratch);
-  const std::int64_t row0 = problem::distinct_ranges(p) > 1 ? place.b * p.sq : 0;
+  const std::int64_t row0 = problem::first_range(p, place.b);
   task.lo = ranges.lo + row0;
   task.hi = ranges.hi + row0;
   task.scratch = scratch + plan.ranges_bytes + plan.kept_bytes + worker * plan.worker_bytes;

@@ -59,4 +59,13 @@ std::int64_t distinct_ranges(const Problem& p) noexcept {
   return own || (moved && p.q_offset.size() > 1) ? p.batch : 1;
 }
 
+std::int64_t stored_ranges(const Problem& p) noexcept {
+  return p.packed() ? p.sequences.q.back() : distinct_ranges(p) * p.sq;
+}
+
+std::int64_t first_range(const Problem& p, std::int64_t b) noexcept {
+  if (p.packed()) return p.sequences.q[std::size_t(b)];
+  return distinct_ranges(p) > 1 ? b * p.sq : 0;
+}
+
 }  // namespace regard::problem

@@ -27,4 +27,9 @@ KeyRange visible_keys(const Problem& problem, std::int64_t b, std::int64_t i) no
 /// Batch entries whose rows have different ranges: 1 when all entries share them.
 std::int64_t distinct_ranges(const Problem& problem) noexcept;
 
+/// Ranges stored one a row: how many in all, and where those of batch entry b start. Those of
+/// packed sequences lie behind one another as their rows do, whatever the longest.
+std::int64_t stored_ranges(const Problem& problem) noexcept;
+std::int64_t first_range(const Problem& problem, std::int64_t b) noexcept;
+
 }  // namespace regard::problem

@@ -48,7 +48,8 @@ void fly(void* state, int worker) {
 Status run_plan(const problem::Problem& problem, const plan::Plan& plan,
                 const std::function<bool()>& cancel, ContextState& context) {
   base::AlignedBuffer borrowed;
-  std::byte* scratch = problem.scratch.data();
+  // A span of no bytes may still have an address.
+  std::byte* scratch = problem.scratch.empty() ? nullptr : problem.scratch.data();
   if (!scratch) {
     borrowed = context.borrow(plan.scratch_bytes);
     scratch = borrowed.data();

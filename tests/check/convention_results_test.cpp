@@ -42,6 +42,16 @@ TEST(ConventionResults, ResultsInAnotherLayout) {
   EXPECT_EQ(name_of(in, {}, as_bshd, right.lse.view()), "layout=out_bhsd");
 }
 
+// Read as (B, S, H, D), the wrong number is only another row's.
+TEST(ConventionResults, OneWrongPlaceAmongEqualOnesIsNoLayout) {
+  const ProblemShape shape{1, 4, 1, 64, 9, 4, 4};
+  auto in = random_inputs<float>(shape, 8);
+  for_each_index(in.v.shape(), [&](auto b, auto h, auto j, auto d) { in.v.at(b, h, j, d) = 1.5F; });
+  auto result = loops_of(shape, in, {});
+  result.out.at(0, 1, 20, 2) = 9;
+  EXPECT_EQ(name_of(in, {}, result.out.view(), {}), "");
+}
+
 TEST(ConventionResults, InputsInAnotherLayout) {
   // What the kernel sees: the same memory, read as (B, S, H, D).
   const auto in = random_inputs<float>(kShape, 2);
@@ -65,21 +75,38 @@ TEST(ConventionResults, InputsInAnotherLayout) {
   EXPECT_EQ(name_of(in, {}, other.out.view(), other.lse.view()), "layout=inputs_bhds");
 }
 
+template <class T>
+TestTensor<T> exchanged(const TestTensor<T>& x) {
+  const auto [b, h, s, d] = x.shape();
+  TestTensor<T> other({b, s, h, d});
+  for_each_index(x.shape(),
+                 [&](auto n, auto i, auto j, auto c) { other.at(n, j, i, c) = x.at(n, i, j, c); });
+  return other;
+}
+
 TEST(ConventionResults, HeadsTakenForRows) {
-  const auto exchanged = [](const TestTensor<float>& x) {
-    const auto [b, h, s, d] = x.shape();
-    TestTensor<float> other({b, s, h, d});
-    for_each_index(x.shape(), [&](auto n, auto i, auto j, auto c) {
-      other.at(n, j, i, c) = x.at(n, i, j, c);
-    });
-    return other;
-  };
   // Rows become heads, so there have to be as many rows as keys.
   const ProblemShape square{2, 3, 1, 6, 6, 16, 8}, theirs{2, 6, 1, 3, 3, 16, 8};
   const auto same = random_inputs<float>(square, 4);
   const Inputs<float> seen{exchanged(same.q), exchanged(same.k), exchanged(same.v)};
   const auto result = loops_of(theirs, seen, {});
   EXPECT_EQ(name_of(same, {}, exchanged(result.out).view(), exchanged(result.lse).view()),
+            "layout=exchanged");
+}
+
+// Weights of that layout have other rows and keys: they are not tried, nor looked at.
+TEST(ConventionResults, HeadsTakenForRowsBesideWrongWeights) {
+  const ProblemShape square{2, 3, 1, 6, 6, 16, 8};
+  const auto in = random_inputs<double>(square, 4);
+  const Inputs<double> seen{exchanged(in.q), exchanged(in.k), exchanged(in.v)};
+  const auto result = oracle_result(seen, {});
+  TestTensor<double> weights(square.weights());
+  for_each_index(weights.shape(), [&](auto b, auto h, auto i, auto j) {
+    weights.at(b, h, i, j) = i == 2 && j == 5 ? NAN : 0.25;
+  });
+  CheckSettings settings;
+  settings.weights = weights.view();
+  EXPECT_EQ(judge(in, {}, exchanged(result.out), exchanged(result.lse), settings).convention.name,
             "layout=exchanged");
 }
 

@@ -1,5 +1,6 @@
 // The bounds of LSE, weights, entropy and scores hold for plain loops in f32, and are not idle.
 #include <cmath>
+#include <limits>
 
 #include "check/judged.h"
 #include "support/loops.h"
@@ -159,6 +160,29 @@ TEST(Parts, ARowFullOfTheLargestNumberIsTheMean) {
   for_each_row(in, options, bound, [&](const OracleRow& row, auto, auto, auto) {
     for (std::int64_t j = 0; j < kShape.skv; ++j) EXPECT_DOUBLE_EQ(row.weights[j], 1.0 / 30);
   });
+}
+
+// Sizes near the ends of the range must not make a bound that says nothing.
+TEST(Parts, BoundsOfTheLargestNumbersAreNumbers) {
+  const auto in = random_inputs<double>(kShape, 5);
+  const double lowest[] = {-std::numeric_limits<double>::max(), -1e300};
+  TestTensor<double> bias({1, 1, 1, kShape.skv});
+  for (const bool mixed : {false, true}) {
+    for (std::int64_t j = 0; j < kShape.skv; ++j) bias.at(0, 0, 0, j) = lowest[mixed ? j % 2 : 0];
+    Options options;
+    options.bias = bias.view();
+    Oracle oracle;
+    ASSERT_TRUE(oracle.prepare(in.q.view(), in.k.view(), in.v.view(), options).ok());
+    for (const DType type : {DType::f32, DType::f64}) {
+      const ErrorBound bound = error_bound(type, type, kShape.d, options);
+      OracleRow row;
+      ASSERT_TRUE(oracle.row(0, 0, 0, row, bound.score).ok());
+      EXPECT_TRUE(std::isfinite(lse_bound(bound, row)));
+      EXPECT_TRUE(std::isfinite(entropy_bound(bound, row)));
+      for (std::int64_t j = 0; j < kShape.skv; ++j)
+        EXPECT_TRUE(std::isfinite(weight_bound(bound, row, j))) << j;
+    }
+  }
 }
 
 // Behind a cap that is reached, errors of large scores no longer show.

@@ -102,6 +102,19 @@ TYPED_TEST(Extremes, SinksAtTheOtherEnd) {
   }
 }
 
+// The LSE of a row without keys is its sink: no number, or one that is flushed.
+TYPED_TEST(Extremes, SinksOfRowsWithoutKeys) {
+  using Limits = std::numeric_limits<TypeParam>;
+  const auto in = random_inputs<TypeParam>({1, 1, 3, 6, 50, 4, 4}, 3);
+  const TypeParam sinks[] = {Limits::quiet_NaN(), Limits::infinity(), Limits::min() / 8};
+  const std::int64_t offset = -3;
+  Options options;
+  options.causal = Causal::top_left;
+  options.q_offset = {&offset, 1};
+  options.sinks = view_per_head(sinks, 3);
+  EXPECT_TRUE(holds(in, options));
+}
+
 // Scores of less than 700 roundoffs, where the bound of an LSE means something.
 TYPED_TEST(Extremes, CapsOfAnySize) {
   const auto in = random_inputs<TypeParam>({1, 1, 1, 10, 60, 8, 4}, 4);

@@ -150,5 +150,25 @@ TYPED_TEST(Varlen, ASpoiledSequenceStaysAlone) {
   }
 }
 
+// As many sequences as rows, one of them long: a range for every row of the longest in each would
+// be 8 MB here.
+TEST(VarlenScratch, GrowsWithTheRowsThereAre) {
+  constexpr std::int64_t kEach = 1000, kRows = 2 * kEach;
+  std::vector<std::int64_t> many, one = {0, kRows};
+  for (std::int64_t n = 0; n <= kEach; ++n) many.push_back(n);
+  many.push_back(kRows);
+  const TestTensor<float> in({1, 1, kRows, 4});
+  TestTensor<float> out(in.shape());
+  const auto scratch_bytes = [&](const std::vector<std::int64_t>& sequences) {
+    Explanation explanation;
+    const Status status =
+        explain_varlen(Context(1), in.view(), in.view(), in.view(), {sequences, sequences},
+                       {.out = out.tensor(), .lse = {}, .weights = {}}, {}, explanation);
+    EXPECT_TRUE(status.ok()) << status.message();
+    return explanation.scratch_bytes;
+  };
+  EXPECT_LE(scratch_bytes(many), scratch_bytes(one));
+}
+
 }  // namespace
 }  // namespace regard::test

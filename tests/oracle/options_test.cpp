@@ -153,9 +153,15 @@ TEST(OracleOptions, ASinkThatIsNoNumberSpoilsItsHead) {
     Options options;
     options.sinks = view_per_head(sinks, 2);
     EXPECT_TRUE(std::isfinite(oracle_row(in.q.view(), in.k.view(), in.v.view(), options).out[0]));
-    const OracleRow row = oracle_row(in.q.view(), in.k.view(), in.v.view(), options, 0, 1, 0);
-    EXPECT_TRUE(std::isnan(row.out[0]));
-    EXPECT_TRUE(std::isnan(row.lse));
+    options.causal = Causal::top_left;
+    for (const std::int64_t offset : {0, -1}) {  // row 0 sees a key, or none
+      options.q_offset = {&offset, 1};
+      const OracleRow row = oracle_row(in.q.view(), in.k.view(), in.v.view(), options, 0, 1, 0);
+      EXPECT_EQ(row.visible, offset + 1);
+      EXPECT_TRUE(std::isnan(row.out[0]));
+      EXPECT_TRUE(std::isnan(row.lse));
+      EXPECT_TRUE(std::isnan(row.entropy));
+    }
   }
 }
 

@@ -122,6 +122,15 @@ TEST(Memory, OneSharedElementIsRefused) {
   }
 }
 
+TEST(Memory, ScratchOfNoBytesIsNotGiven) {
+  Call call;
+  alignas(64) std::byte untouched[64] = {};
+  call.options.scratch = {untouched, 0};
+  const Status status = call.run();
+  EXPECT_TRUE(status.ok()) << status.message();
+  for (const std::byte byte : untouched) ASSERT_EQ(byte, std::byte{0});
+}
+
 TEST(Memory, AskewByHalfAnElement) {
   const auto in = random_inputs<double>({1, 1, 1, 2, 2, 2, 2}, 1);
   TestTensor<double> out({1, 1, 2, 2});
