@@ -52,7 +52,9 @@ struct OracleRow {
   std::vector<double> score_errors;   ///< Skv: the error of `scores`, e_j or its part so far
   std::vector<double> weight_errors;  ///< Skv: x_j
   double weight_error = 0;            ///< sum_j p_j x_j, the sink's share included
-  double largest_exponent = 0;        ///< max_j ln(1 + x_j), where x_j is cut at e^700 this is not
+  /// max of ln(1 + x_j) - (distance from the largest score or sink) over the x_j that were cut at
+  /// e^700; -infinity where none was.
+  double cut_exponent = 0;
   double entropy_error = 0;           ///< sum_j p_j x_j (1 - ln p_j)
   std::vector<double> out_magnitude;  ///< Dv: sum_j p_j |v_jd|
   std::vector<double> out_error;      ///< Dv: sum_j p_j x_j |v_jd|

@@ -141,9 +141,10 @@ double lse_bound(const ErrorBound& bound, const OracleRow& row) noexcept {
   const double arithmetic = 2 * u * m + 4 * u * (log_l + lag(bound, row)) + u * lse +
                             u * bound.oracle * (3 * log_l + lse);
   const double flushed = bound.floor * double(row.visible);
-  // Weights that are all off by less than e^x move the logarithm of their sum by less than x.
+  // Terms whose x_j was cut add at most n e^cut_exponent to a sum of 1 + w.
+  const double terms = double(row.visible) + bound.sink_terms, cut = row.cut_exponent;
   const double weights =
-      row.largest_exponent < 700 ? std::log1p(row.weight_error) : row.largest_exponent;
+      cut < 700 ? std::log1p(row.weight_error + terms * std::exp(cut)) : cut + std::log(terms + 2);
   return rounded(bound, row.lse, weights + u * weight_sums(bound, row) + arithmetic + flushed);
 }
 

@@ -38,7 +38,7 @@ RowWork::RowWork(const Question& question, const RowIndex& at, OracleRow& row)
   row_.scores.assign(keys, -kInfinity);
   for (auto* list : {&row_.out, &row_.out_magnitude, &row_.out_error, &row_.value_sum})
     list->assign(values, 0);
-  row_.lse = row_.largest = -kInfinity;
+  row_.lse = row_.largest = row_.cut_exponent = -kInfinity;
 }
 
 void RowWork::compute() {
@@ -121,18 +121,22 @@ void RowWork::take_weights() {
     sink_weight_ = exponential(difference({sink_, 0}, reference_));
     add(sum_, sink_weight_);
   }
-  const auto factor = [&](double score_error, double distance) {
+  // `below` is the distance from the reference, which a sink may have raised.
+  const auto factor = [&](double score_error, double distance, double below) {
+    constexpr double most = 700;
     const double reach = distance + std::min(row_.spread, error.lag);
-    const double exponent = score_error + error.unit * (error.constant + error.distance * reach);
-    row_.largest_exponent = std::max(row_.largest_exponent, exponent);
+    const double exponent =
+        score_error + error.unit * error.constant + error.unit * error.distance * reach;
+    if (exponent > most) row_.cut_exponent = std::max(row_.cut_exponent, exponent - below);
     // Beyond e^700 the weight means nothing; infinity would make NaN of weights that are 0.
-    return std::expm1(std::min(exponent, 700.0));
+    return std::expm1(std::min(exponent, most));
   };
   Pair weight_sum, entropy;
   for (std::size_t n = 0; n < seen_.size(); ++n) {
     const auto j = std::size_t(seen_[n]);
     const double p = row_.weights[j] /= sum_.value();
-    const double x = row_.weight_errors[j] = factor(row_.weight_errors[j], distances[n]);
+    const double x = row_.weight_errors[j] =
+        factor(row_.weight_errors[j], distances[n], reference_.hi - scores_[n].hi);
     const double information = p > 0 ? -std::log(p) : p;  // NaN stays
     add(weight_sum, p);
     add(entropy, p * information);
@@ -144,7 +148,8 @@ void RowWork::take_weights() {
   if (sink_ != -kInfinity) {
     const double distance = seen_.empty() ? 0 : std::fabs(highest_.hi - sink_);
     row_.weight_error +=
-        sink_weight_ / sum_.value() * factor(error.unit * error.sink * std::fabs(sink_), distance);
+        sink_weight_ / sum_.value() *
+        factor(error.unit * error.sink * std::fabs(sink_), distance, reference_.hi - sink_);
   }
 }
 

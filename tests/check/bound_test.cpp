@@ -1,6 +1,7 @@
 // The bound's formulas, and that it is neither broken by a plain implementation nor idle.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "check/judged.h"
 #include "regard/attention.h"
@@ -57,6 +58,28 @@ TEST(Bound, OptionsAddTheirSteps) {
   EXPECT_DOUBLE_EQ(bound.score.distance, 3 + 3 + 4 / (16 * std::log(2.0)));
   EXPECT_EQ(error_bound(DType::f64, DType::f64, 64, options).score.bias, 0);
   EXPECT_EQ(error_bound(DType::f64, DType::f64, 64, options).score.capped, 13);
+}
+
+TEST(Bound, LseBesideAFiniteMinimumIsJudged) {
+  const ProblemShape shape{1, 1, 1, 4, 40, 64, 2};
+  const auto in = random_inputs<float>(shape, 3);
+  TestTensor<float> bias({1, 1, 1, 40});
+  for (std::int64_t j = 0; j < 40; ++j)
+    bias.at(0, 0, 0, j) = j % 4 == 0 ? -std::numeric_limits<float>::max() : 0;
+  Options options;
+  options.bias = bias.view();
+  TestTensor<float> out(shape.out()), lse(shape.lse());
+  const Status status = forward(Context(1), in.q.view(), in.k.view(), in.v.view(),
+                                {.out = out.tensor(), .lse = lse.tensor()}, options);
+  ASSERT_TRUE(status.ok()) << status.message();
+  for (const bool wrong : {false, true}) {
+    if (wrong) lse.at(0, 0, 2, 0) += 1e-3F;
+    CheckReport report;
+    ASSERT_TRUE(
+        check(in.q.view(), in.k.view(), in.v.view(), options, out.view(), lse.view(), {}, report)
+            .ok());
+    EXPECT_EQ(report.rows_failed, wrong) << report.worst_units;
+  }
 }
 
 TEST(Bound, LseOfScoresThatAreOffByThousandsIsNotAccused) {
