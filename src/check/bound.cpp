@@ -139,7 +139,7 @@ double lse_bound(const ErrorBound& bound, const OracleRow& row) noexcept {
   // Each is multiplied by u first: m may be the largest number.
   const double u = bound.unit;
   const double arithmetic = 2 * u * m + 4 * u * (log_l + lag(bound, row)) + u * lse +
-                            u * bound.oracle * (3 * log_l + lse);
+                            bound.oracle * (3 * u * log_l + u * lse);
   const double flushed = bound.floor * double(row.visible);
   // Terms whose x_j was cut add at most n e^cut_exponent to a sum of 1 + w.
   const double terms = double(row.visible) + bound.sink_terms, cut = row.cut_exponent;

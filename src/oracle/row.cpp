@@ -121,7 +121,9 @@ void RowWork::take_weights() {
     sink_weight_ = exponential(difference({sink_, 0}, reference_));
     add(sum_, sink_weight_);
   }
-  // `below` is the distance from the reference, which a sink may have raised.
+  // A sink above all keys is the reference: what its distance costs is then the keys'.
+  const double raised = sink_ > highest_.hi && !seen_.empty() ? sink_ - highest_.hi : 0;
+  // `below` is the distance from the reference.
   const auto factor = [&](double score_error, double distance, double below) {
     constexpr double most = 700;
     const double reach = distance + std::min(row_.spread, error.lag);
@@ -136,7 +138,7 @@ void RowWork::take_weights() {
     const auto j = std::size_t(seen_[n]);
     const double p = row_.weights[j] /= sum_.value();
     const double x = row_.weight_errors[j] =
-        factor(row_.weight_errors[j], distances[n], reference_.hi - scores_[n].hi);
+        factor(row_.weight_errors[j], distances[n] + raised, reference_.hi - scores_[n].hi);
     const double information = p > 0 ? -std::log(p) : p;  // NaN stays
     add(weight_sum, p);
     add(entropy, p * information);
@@ -146,7 +148,7 @@ void RowWork::take_weights() {
   row_.weight_sum = weight_sum.value();
   row_.entropy = entropy.value();
   if (sink_ != -kInfinity) {
-    const double distance = seen_.empty() ? 0 : std::fabs(highest_.hi - sink_);
+    const double distance = std::max(0.0, highest_.hi - sink_);
     row_.weight_error +=
         sink_weight_ / sum_.value() *
         factor(error.unit * error.sink * std::fabs(sink_), distance, reference_.hi - sink_);

@@ -82,6 +82,22 @@ TEST(Bound, LseBesideAFiniteMinimumIsJudged) {
   }
 }
 
+// Rows of padding beside a sink: all keys at the finite minimum, and out is 0.
+TEST(Bound, OutUnderAFarLargerSinkIsJudged) {
+  const ProblemShape shape{1, 1, 1, 4, 40, 64, 2};
+  const auto in = random_inputs<float>(shape, 3);
+  const float least = -std::numeric_limits<float>::max(), sink = 1;
+  Options options;
+  options.bias = view(&least, {1, 1, 1, 1});
+  options.sinks = view_per_head(&sink, 1);
+  TestTensor<float> out(shape.out()), lse(shape.lse());
+  for_each_index(shape.out(), [&](auto b, auto h, auto i, auto d) {
+    out.at(b, h, i, d) = i == 2 ? 1e-3F : 0;
+    lse.at(b, h, i, 0) = sink;
+  });
+  EXPECT_EQ(judge(in, options, out, lse).rows_failed, 1);
+}
+
 TEST(Bound, LseOfScoresThatAreOffByThousandsIsNotAccused) {
   // Scores near 1e12 in f32 are off by tens of thousands.
   const ProblemShape shape{1, 1, 1, 4, 40, 64, 2};
