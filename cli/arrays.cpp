@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -81,8 +80,8 @@ std::vector<io::Array> load_three(const InputFlags& flags) {
 }  // namespace
 
 void add_input_flags(CLI::App& app, InputFlags& flags) {
-  app.option_defaults()->group("Inputs");
-  app.add_option("files", flags.files, "three files q k v, or one that holds q, k and v");
+  begin_group(app, "Inputs");
+  add_words(app, "files", "three files q k v, or one that holds q, k and v", flags.files);
   add_text(app,
            {"--names", "q=A,k=B,v=C",
             "what q, k and v are called in a .npz or .safetensors file; default q, k and v"},
@@ -91,7 +90,7 @@ void add_input_flags(CLI::App& app, InputFlags& flags) {
                      "order of axes in memory, of inputs and of out: B,H,S,D (default) or "
                      "B,S,H,D; without B when rank is 3, without H too when it is 2",
                      {{"bhsd", Layout::bhsd}, {"bshd", Layout::bshd}}, flags.layout);
-  app.option_defaults()->group("Flags");
+  begin_group(app, "Flags");
 }
 
 Axes tensor_axes(std::size_t rank, Layout layout) {

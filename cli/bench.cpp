@@ -1,7 +1,6 @@
 // regard bench: speed of a few shapes beside the multiply-add peak, or what options cost.
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -138,9 +137,9 @@ int run(const BenchFlags& flags) {
 
 Command add_bench(CLI::App& program) {
   const auto flags = std::make_shared<BenchFlags>();
-  CLI::App* app = program.add_subcommand("bench", "speed, and its share of the multiply-add peak");
-  app->option_defaults()->group("Flags");
-  app->add_option("what", flags->what, "'options', or nothing");
+  CLI::App* app = add_command(program, "bench", "speed, and its share of the multiply-add peak");
+  begin_group(*app, "Flags");
+  add_word(*app, "what", "'options', or nothing", flags->what);
   add_value(*app,
             {"--shape", "BxHxSxD",
              "this shape, plain and causal; default a list of four, for options 1x2x2048x64"},

@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <memory>
 
@@ -168,9 +167,9 @@ int run(const CheckFlags& flags) {
 
 Command add_check(CLI::App& program) {
   const auto flags = std::make_shared<CheckFlags>();
-  CLI::App* app = program.add_subcommand("check", "judges anyone's result against the oracle");
+  CLI::App* app = add_command(program, "check", "judges anyone's result against the oracle");
   add_input_flags(*app, flags->input);
-  app->option_defaults()->group("What is judged");
+  begin_group(*app, "What is judged");
   add_text(*app, {"--out", "FILE", "the result, of the rank and layout of q"}, flags->out);
   add_text(*app, {"--lse", "FILE", "its log-sum-exp (B,H,S), judged too"}, flags->lse);
   add_text(*app, {"--weights", "FILE", "its weights (B,H,S,Skv), judged too"}, flags->weights);
@@ -181,7 +180,7 @@ Command add_check(CLI::App& program) {
               flags->worst);
   add_switch(*app, "--json", "the verdict for programs, with what the bound is made of",
              flags->json);
-  app->option_defaults()->group("Flags");
+  begin_group(*app, "Flags");
   add_meaning_flags(*app, flags->attention);
   add_choice<Precision>(*app, "--precision",
                         "default leaves half types room for weights rounded to them, high does not",

@@ -1,10 +1,10 @@
 // regard demo: the tour that ./run shows. Both labs, a real model's attention, one line of speed.
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "command.h"
+#include "flags.h"
 #include "lab.h"
 #include "model.h"
 #include "regard/machine.h"
@@ -59,7 +59,7 @@ int run() {
 }  // namespace
 
 Command add_demo(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("demo", "a tour: the labs, a real model, speed");
+  CLI::App* app = add_command(program, "demo", "a tour: the labs, a real model, speed");
   return {app, kUsage, kMore, run};
 }
 

@@ -34,6 +34,23 @@ std::int64_t parse_integer(const std::string& flag, std::string_view text) {
 
 }  // namespace
 
+CLI::App* add_command(CLI::App& program, const std::string& name, const std::string& help) {
+  return program.add_subcommand(name, help);
+}
+
+void begin_group(CLI::App& app, const std::string& title) {
+  app.option_defaults()->group(title);
+}
+
+void add_word(CLI::App& app, const std::string& name, const std::string& help, std::string& word) {
+  app.add_option(name, word, help);
+}
+
+void add_words(CLI::App& app, const std::string& name, const std::string& help,
+               std::vector<std::string>& words) {
+  app.add_option(name, words, help);
+}
+
 void add_value(CLI::App& app, const Flag& flag, const Take& take) {
   app.add_option_function<std::string>(flag.names, take, flag.help)
       ->type_name(flag.value)

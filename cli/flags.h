@@ -23,6 +23,16 @@ struct Flag {
 /// What becomes of the text behind a flag.
 using Take = std::function<void(const std::string& text)>;
 
+/// A subcommand with its line in the list of commands.
+CLI::App* add_command(CLI::App& program, const std::string& name, const std::string& help);
+/// What is added from here on stands under `title` in the help.
+void begin_group(CLI::App& app, const std::string& title);
+
+/// Words that are no flags: one, or any number of them.
+void add_word(CLI::App& app, const std::string& name, const std::string& help, std::string& word);
+void add_words(CLI::App& app, const std::string& name, const std::string& help,
+               std::vector<std::string>& words);
+
 /// A flag with a value; the last of several counts.
 void add_value(CLI::App& app, const Flag& flag, const Take& take);
 void add_switch(CLI::App& app, const std::string& names, const std::string& help, bool& on);

@@ -2,11 +2,11 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
 #include "command.h"
+#include "flags.h"
 #include "regard/machine.h"
 #include "regard/version.h"
 #include "text.h"
@@ -48,7 +48,7 @@ int run() {
 }  // namespace
 
 Command add_info(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("info", "this CPU, and what the library uses of it");
+  CLI::App* app = add_command(program, "info", "this CPU, and what the library uses of it");
   return {app, kUsage, kMore, run};
 }
 

@@ -3,7 +3,6 @@
 
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "command.h"
@@ -86,8 +85,8 @@ int run(const LabFlags& flags) {
 
 Command add_lab(CLI::App& program) {
   const auto flags = std::make_shared<LabFlags>();
-  CLI::App* app = program.add_subcommand("lab", "the two teaching programs, their facts checked");
-  app->option_defaults()->group("The causal lab");
+  CLI::App* app = add_command(program, "lab", "the two teaching programs, their facts checked");
+  begin_group(*app, "The causal lab");
   add_integer(*app, {"--seed", "N", "a random lab of this seed; default: the shipped input"},
               flags->seed);
   add_integer(*app, {"--tokens", "N", "its tokens; default 6"}, flags->tokens);
@@ -96,12 +95,12 @@ Command add_lab(CLI::App& program) {
   add_switch(*app, "--no-scale", "leave 1/sqrt(d_head) out", flags->no_scale);
   add_text(*app, {"--save", "FILE.npz", "keep every array: x, wq, wk, wv, q, k, v, out, ..."},
            flags->save);
-  app->option_defaults()->group("The blocked lab");
+  begin_group(*app, "The blocked lab");
   add_switch(*app, "--blocked", "blocked against plain attention, at its own and other sizes",
              flags->blocked);
   add_integer(*app, {"--block", "N", "this block size everywhere; default 4 and many others"},
               flags->block);
-  app->option_defaults()->group("Flags");
+  begin_group(*app, "Flags");
   return {app, kUsage, kMore, [flags] { return run(*flags); }};
 }
 

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <limits>
 
 #include "arrays.h"
@@ -104,7 +103,7 @@ Options AttentionFlags::options() const {
 }
 
 void add_meaning_flags(CLI::App& app, AttentionFlags& flags) {
-  app.option_defaults()->group(kMeaning);
+  begin_group(app, kMeaning);
   add_number(app, {"--scale", "NUMBER", "factor on q.k, used as it is; default 1/sqrt(D)"},
              flags.scale);
   add_choice<Causal>(app, "--causal",
@@ -121,11 +120,11 @@ void add_meaning_flags(CLI::App& app, AttentionFlags& flags) {
                flags.q_offset);
   add_visibility_flags(app, flags);
   add_score_flags(app, flags);
-  app.option_defaults()->group("Flags");
+  begin_group(app, "Flags");
 }
 
 void add_engine_flags(CLI::App& app, AttentionFlags& flags) {
-  app.option_defaults()->group(kEngine);
+  begin_group(app, kEngine);
   add_integer(app, {"--threads", "N", "default 0: as many as OMP_NUM_THREADS or the CPUs allow"},
               flags.threads);
   add_choice<Path>(app, "--path", "pins a loop; default auto (this version has direct)",
@@ -137,7 +136,7 @@ void add_engine_flags(CLI::App& app, AttentionFlags& flags) {
   add_choice<Precision>(
       app, "--precision", "high keeps weights in f32 for half types; f32 and f64 do not differ",
       {{"default", Precision::default_}, {"high", Precision::high}}, flags.precision);
-  app.option_defaults()->group("Flags");
+  begin_group(app, "Flags");
 }
 
 }  // namespace regard::cli

@@ -1,7 +1,6 @@
 // regard run: attention of arrays in files.
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "arrays.h"
@@ -181,7 +180,7 @@ int run(const RunFlags& flags) {
 }
 
 void add_output_flags(CLI::App& app, RunFlags& flags) {
-  app.option_defaults()->group("Outputs");
+  begin_group(app, "Outputs");
   add_text(app,
            {"-o,--out", "FILE",
             "where out goes: .npy, or .npz for everything in one file; - is "
@@ -217,14 +216,14 @@ void add_output_flags(CLI::App& app, RunFlags& flags) {
              "print how it is computed: loop, instruction set, threads, tiles, memory; without -o "
              "nothing else is done",
              flags.explain);
-  app.option_defaults()->group("Flags");
+  begin_group(app, "Flags");
 }
 
 }  // namespace
 
 Command add_run(CLI::App& program) {
   const auto flags = std::make_shared<RunFlags>();
-  CLI::App* app = program.add_subcommand("run", "attention of arrays in files");
+  CLI::App* app = add_command(program, "run", "attention of arrays in files");
   add_input_flags(*app, flags->input);
   add_output_flags(*app, *flags);
   add_meaning_flags(*app, flags->attention);
