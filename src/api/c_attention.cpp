@@ -7,11 +7,16 @@
 namespace regard::api {
 namespace {
 
+const Options& default_options() {
+  static const Options options;
+  return options;
+}
+
 /// The arguments that every call shares, translated.
 struct Call {
   ConstTensor q, k, v;
   Outputs outputs;
-  const Options* options = nullptr;
+  const Options* options = &default_options();
 };
 
 Status to_call(const regard_context* context, const regard_inputs* inputs,

@@ -231,6 +231,7 @@ struct Row {
 template <class T>
 bool same_row(const TestTensor<T>& a, const Row& r, const TestTensor<T>& x, const Row& s) {
   for (std::int64_t d = 0; d < std::min(a.shape()[3], x.shape()[3]); ++d) {
+    // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): bits are meant, not values.
     if (std::memcmp(&a.at(r.b, r.h, r.i, d), &x.at(s.b, s.h, s.i, d), sizeof(T)) != 0) return false;
   }
   return true;
