@@ -47,8 +47,9 @@ ErrorBound stats_bound(const Inputs<T>& in, const Options& options) {
 template <class T>
 void expect_oracle_stats(const Inputs<T>& in, const Options& options, const FullResult<T>& r) {
   const ErrorBound bound = stats_bound(in, options);
-  const auto [batch, heads, rows, keys] = r.weights.shape();
-  TestTensor<double> mass({batch, heads, 1, keys}), allowed({batch, heads, 1, keys});
+  const Shape& shape = r.weights.shape();
+  const std::int64_t rows = shape[2], keys = shape[3];
+  TestTensor<double> mass({shape[0], shape[1], 1, keys}), allowed(mass.shape());
   for (auto* sums : {&mass, &allowed})
     for_each_index(mass.shape(), [&](auto b, auto h, auto, auto j) { sums->at(b, h, 0, j) = 0; });
   for_each_row(in, options, bound, [&](const OracleRow& row, auto b, auto h, auto i) {
@@ -153,7 +154,7 @@ TYPED_TEST(Stats, EveryOutputBesideEveryStage) {
 /// The list of the largest weights, from the weights.
 template <class T>
 void expect_top(const FullResult<T>& r, const Row& at) {
-  const auto [b, h, i] = at;
+  const std::int64_t b = at.b, h = at.h, i = at.i;
   std::vector<std::int64_t> order;
   for (std::int64_t j = 0; j < r.weights.shape()[3]; ++j)
     if (r.weights.at(b, h, i, j) > 0) order.push_back(j);
