@@ -14,6 +14,7 @@ namespace regard::contract {
 struct Source {
   const void* data = nullptr;
   Element type = Element::f32;
+  std::int64_t element_bytes = 0;
   std::int64_t head = 0, row = 0, column = 0;
 };
 
@@ -21,6 +22,7 @@ struct Source {
 struct Target {
   void* data = nullptr;
   Element type = Element::f32;
+  std::int64_t element_bytes = 0;
   std::int64_t head = 0, row = 0, column = 0;
 };
 

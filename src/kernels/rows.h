@@ -21,29 +21,16 @@ inline RowPlace row_place(const contract::DirectTask& task, std::int64_t row) {
   return {row % task.group, item, task.rows ? task.rows[item] : item};
 }
 
-/// No table: reading one would make a symbol that objects of all ISAs share.
-[[gnu::always_inline]] constexpr std::int64_t bytes_of(contract::Element type) {
-  using contract::Element;
-  if (type == Element::f64 || type == Element::i64) return 8;
-  return type == Element::f32 ? 4 : type == Element::boolean ? 1 : 2;
-}
-static_assert([] {
-  for (int n = 0; n <= int(contract::Element::i64); ++n) {
-    if (bytes_of(contract::Element(n)) != contract::kElementBytes[n]) return false;
-  }
-  return true;
-}());
-
 /// Address of element (head, row, column).
 inline const std::byte* element_at(const contract::Source& source, std::int64_t head,
                                    std::int64_t row, std::int64_t column) {
   const std::int64_t at = head * source.head + row * source.row + column * source.column;
-  return static_cast<const std::byte*>(source.data) + at * bytes_of(source.type);
+  return static_cast<const std::byte*>(source.data) + at * source.element_bytes;
 }
 inline std::byte* element_at(const contract::Target& target, std::int64_t head, std::int64_t row,
                              std::int64_t column) {
   const std::int64_t at = head * target.head + row * target.row + column * target.column;
-  return static_cast<std::byte*>(target.data) + at * bytes_of(target.type);
+  return static_cast<std::byte*>(target.data) + at * target.element_bytes;
 }
 
 /// Element (head, row, 0) of memory of type T.

@@ -18,12 +18,6 @@ using problem::Problem;
 // The kernels' element types and stages are the caller's, number by number.
 static_assert(int(Element::i64) == int(DType::i64));
 static_assert(int(contract::Stage::biased) == int(Stage::biased));
-static_assert([] {
-  for (int n = 0; n <= int(DType::i64); ++n) {
-    if (contract::kElementBytes[n] != element_bytes(DType(n))) return false;
-  }
-  return true;
-}());
 
 /// The sequence, or batch entry, and query head that a task starts at.
 struct Place {
@@ -38,9 +32,14 @@ Memory memory_of(const View& view, std::int64_t b, std::int64_t head, std::int64
   if (!view.data) return {};
   using Byte = std::conditional_t<std::is_same_v<Memory, Source>, const std::byte, std::byte>;
   const auto& stride = view.strides;
+  const std::int64_t bytes = element_bytes(view.dtype);
   const std::int64_t at = b * stride[0] + head * stride[1] + row * stride[2];
-  return {static_cast<Byte*>(view.data) + at * element_bytes(view.dtype), Element(view.dtype),
-          stride[1], stride[2], stride[3]};
+  return {static_cast<Byte*>(view.data) + at * bytes,
+          Element(view.dtype),
+          bytes,
+          stride[1],
+          stride[2],
+          stride[3]};
 }
 
 /// Of a tensor whose rows are query rows (keys), packed or not.
