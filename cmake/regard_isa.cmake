@@ -1,15 +1,28 @@
-# The instruction sets to compile, from the least to the most demanding, and their flags.
-# src/dispatch/dispatch.cpp asks the CPU for each.
+# The instruction sets to compile, from the least to the most demanding, their flags and the files
+# of src/isa. One without kernels of its own for a type is served by those before it. What each asks
+# of the CPU is in src/dispatch/dispatch.cpp.
+set(REGARD_COMPLETE direct_f32.cpp direct_f64.cpp tiles_bf16.cpp peak.cpp table.cpp)
 set(REGARD_FLAGS_generic "")
+set(REGARD_SOURCES_generic ${REGARD_COMPLETE})
 set(REGARD_FLAGS_avx2 -mavx2 -mfma -mf16c -mbmi2)
 set(REGARD_FLAGS_avx512 ${REGARD_FLAGS_avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512cd)
+set(REGARD_SOURCES_avx2 ${REGARD_COMPLETE})
+set(REGARD_SOURCES_avx512 ${REGARD_COMPLETE})
+set(REGARD_FLAGS_avx512_bf16 ${REGARD_FLAGS_avx512} -mavx512bf16)
+set(REGARD_SOURCES_avx512_bf16 dot_bf16.cpp)
+set(REGARD_FLAGS_amx ${REGARD_FLAGS_avx512_bf16} -mavx512vbmi -mamx-tile -mamx-bf16)
+set(REGARD_SOURCES_amx amx.cpp)
 set(every_isa generic)
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
-  list(APPEND every_isa avx2 avx512)
+  list(APPEND every_isa avx2 avx512 avx512_bf16 amx)
 endif()
 set(REGARD_ISAS "${every_isa}" CACHE STRING "Instruction sets to compile, in this order")
 set(REGARD_KERNEL_OPTIMISATION -O3 CACHE STRING "How their code is optimised, in every build type")
 mark_as_advanced(REGARD_KERNEL_OPTIMISATION)
+list(GET REGARD_ISAS 0 first_isa)
+if(NOT "direct_f32.cpp" IN_LIST REGARD_SOURCES_${first_isa})
+  message(FATAL_ERROR "REGARD_ISAS: ${first_isa} adds to another and cannot be the first")
+endif()
 
 # The list for the code that names every ISA: "REGARD_ENTRY(generic) REGARD_ENTRY(avx2) ..."
 list(TRANSFORM REGARD_ISAS REPLACE "(.+)" "REGARD_ENTRY(\\1)" OUTPUT_VARIABLE isa_macros)

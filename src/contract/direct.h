@@ -86,12 +86,18 @@ struct DirectTask {
 
 /// One compiled loop: how it cuts the work, and its entries.
 struct DirectKernel {
+  const char* unit = "";  ///< what multiplies, for people: fma, dot, tile
+  bool emulated = false;  ///< right, but slower than the loop of f32
   void (*run)(const DirectTask&) noexcept = nullptr;       ///< rows: everything but key masses
   void (*run_mass)(const DirectTask&) noexcept = nullptr;  ///< masses of keys over all rows
   std::int64_t rows_per_group = 0;
-  std::int64_t keys_per_tile = 0;  ///< also value columns per tile
+  std::int64_t keys_per_tile = 0;
+  std::int64_t columns_per_tile = 0;  ///< of V
   std::int64_t keys_per_block = 0;
-  std::int64_t element_bytes = 0;
+  std::int64_t element_bytes = 0;  ///< of scores, weights and accumulators
+  std::int64_t operand_bytes = 0;  ///< of queries, and of K and V where they are not read in place
+  std::int64_t depth = 1;          ///< columns of Q and K, and keys of V, that it takes together
+  std::int64_t panel_keys = 0;     ///< rows for which panels of K and V have room
   std::int64_t state_values_per_row = 0;  ///< elements of row state for each row
   std::int64_t most_groups = 0;           ///< row groups a work item may have
 };

@@ -13,11 +13,14 @@ struct PeakLoop {
   std::int64_t flops_per_iteration = 0;
 };
 
+/// An ISA holds what it adds; null: the one before it in the list serves.
 struct KernelTable {
   const DirectKernel* direct_f32 = nullptr;
   const DirectKernel* direct_f64 = nullptr;
+  const DirectKernel* tiles_bf16 = nullptr;
   const PeakLoop* peak_f32 = nullptr;
   const PeakLoop* peak_f64 = nullptr;
+  const PeakLoop* peak_bf16 = nullptr;
 };
 
 }  // namespace regard::contract

@@ -1,6 +1,14 @@
 #include "dispatch/dispatch.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
+#include <array>
 #include <cstdlib>
+#include <iterator>
 #include <string_view>
 
 #include "base/status_text.h"
@@ -34,23 +42,62 @@ namespace {
          __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
          __builtin_cpu_supports("avx512vl");
 }
+[[maybe_unused]] bool has_avx512_bf16() noexcept {
+  return has_avx512() && __builtin_cpu_supports("avx512bf16");
+}
+/// The kernel gives a process the tile registers when it asks.
+[[maybe_unused]] bool has_amx() noexcept {
+  constexpr unsigned kTile = 1u << 24, kBf16 = 1u << 22;
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (!has_avx512_bf16() || !__builtin_cpu_supports("avx512vbmi")) return false;
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return false;
+  if ((d & kTile) == 0 || (d & kBf16) == 0) return false;
+  constexpr long kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
+  constexpr long kTileData = 18;               // XFEATURE_XTILEDATA
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+}
 #endif
 
-constexpr Isa kIsas[] = {
+constexpr Isa kOwn[] = {
 #define REGARD_ENTRY(isa) {#isa, &isa::kTable, has_##isa},
     REGARD_ISAS
 #undef REGARD_ENTRY
 };
 
+template <class Kernel>
+void inherit(const Kernel*& own, const Kernel* before) {
+  if (!own) own = before;
+}
+
+struct Isas {
+  std::array<contract::KernelTable, std::size(kOwn)> tables;
+  std::array<Isa, std::size(kOwn)> list;
+
+  Isas() {
+    contract::KernelTable before;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      contract::KernelTable& table = tables[i] = *kOwn[i].table;
+      inherit(table.direct_f32, before.direct_f32);
+      inherit(table.direct_f64, before.direct_f64);
+      inherit(table.tiles_bf16, before.tiles_bf16);
+      inherit(table.peak_f32, before.peak_f32);
+      inherit(table.peak_f64, before.peak_f64);
+      inherit(table.peak_bf16, before.peak_bf16);
+      before = table;
+      list[i] = {kOwn[i].name, &table, kOwn[i].runs_here};
+    }
+  }
+};
+
 std::string names() {
   std::string result;
-  for (const Isa& isa : kIsas) result += (result.empty() ? "" : ", ") + std::string(isa.name);
+  for (const Isa& isa : kOwn) result += (result.empty() ? "" : ", ") + std::string(isa.name);
   return result;
 }
 
 Choice choose() {
   if (const char* wanted = std::getenv("REGARD_ISA"); wanted && *wanted) {
-    for (const Isa& isa : kIsas) {
+    for (const Isa& isa : isas()) {
       if (std::string_view(isa.name) != wanted) continue;
       if (isa.runs_here()) return {{}, &isa, "REGARD_ISA asks for it"};
       return {base::invalid("REGARD_ISA: this CPU cannot run '" + std::string(wanted) + "'"),
@@ -60,7 +107,7 @@ Choice choose() {
             nullptr, ""};
   }
   const Isa* best = nullptr;
-  for (const Isa& isa : kIsas) {
+  for (const Isa& isa : isas()) {
     if (isa.runs_here()) best = &isa;
   }
   if (!best) return {base::unsupported("isa: this CPU runs none of " + names()), nullptr, ""};
@@ -70,7 +117,8 @@ Choice choose() {
 }  // namespace
 
 std::span<const Isa> isas() noexcept {
-  return kIsas;
+  static const Isas all;
+  return all.list;
 }
 
 const Choice& chosen() {

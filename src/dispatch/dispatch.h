@@ -12,7 +12,7 @@ namespace regard::dispatch {
 
 struct Isa {
   const char* name;
-  const contract::KernelTable* table;
+  const contract::KernelTable* table;  ///< its own kernels, and of those before it what it lacks
   bool (*runs_here)() noexcept;
 };
 

@@ -7,6 +7,7 @@ namespace regard::REGARD_ISA {
 
 extern const contract::DirectKernel kDirectF32;
 extern const contract::DirectKernel kDirectF64;
+extern const contract::DirectKernel kTilesBf16;
 extern const contract::PeakLoop kPeakF32;
 extern const contract::PeakLoop kPeakF64;
 

@@ -8,6 +8,7 @@ extern const contract::KernelTable kTable;
 constinit const contract::KernelTable kTable = {
     .direct_f32 = &kDirectF32,
     .direct_f64 = &kDirectF64,
+    .tiles_bf16 = &kTilesBf16,
     .peak_f32 = &kPeakF32,
     .peak_f64 = &kPeakF64,
 };

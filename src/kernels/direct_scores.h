@@ -1,13 +1,12 @@
-// Scores and weights of the direct loop: a tile of keys x rows in registers, S' = K Q', turned into
-// weights relative to each row's reference m. K is read by broadcast; what a lane computes does not
-// depend on the other lanes. Two forms: plain (scale and intervals), and general, with the hook and
-// pairs hidden one by one.
+// Scores and weights of the direct loop: a tile of keys x rows, S' = K Q', turned into weights
+// relative to each row's reference m. The unit (kernels/fma_unit.h and its neighbours) multiplies;
+// what a lane computes does not depend on the other lanes. Two forms: plain (scale and intervals),
+// and general, with the hook and pairs hidden one by one.
 #pragma once
 
 #include <cstdint>
 
 #include "contract/direct.h"
-#include "kernels/panels.h"
 #include "kernels/row_state.h"
 #include "kernels/score_hook.h"
 #include "kernels/tile.h"
@@ -16,58 +15,58 @@
 
 namespace regard::REGARD_ISA {
 
-template <class T>
+template <class U>
 struct DirectShape {
-  static constexpr int kLanes = Simd<T>::kLanes;
-  static constexpr int kWidth = kLanes * Simd<T>::kTileVectors;
-  static constexpr int kKeys = Simd<T>::kTileKeys;
-  using Vector = typename Simd<T>::Vector;
-  using Group = RowGroup<T, kWidth>;
+  using Number = typename U::Number;
+  static constexpr int kLanes = Simd<Number>::kLanes;
+  static constexpr int kWidth = kLanes * U::kTileVectors;
+  static constexpr int kKeys = U::kTileKeys;
+  using Vector = typename Simd<Number>::Vector;
+  using Group = RowGroup<Number, kWidth>;
   static_assert(kWidth <= 64);  // bits of BlockView::seen
   static_assert(kBlockKeys % kKeys == 0 && kBlockKeys / kKeys <= BlockView::kMostRuns);
   static_assert(kKeys + kBlockKeys / kKeys <= 64);  // roundings of l in a block: check/bound.cpp
 };
 
 /// One visit of one row group to one block of keys.
-template <class T>
+template <class U>
 struct Visit {
+  using Number = typename U::Number;
+
   const contract::DirectTask& task;
-  typename DirectShape<T>::Group& group;
+  typename DirectShape<U>::Group& group;
   const BlockView& view;
-  KeyRows<T> k, v;
-  T unit;         ///< Units::exponent
-  T* p;           ///< (keys of the block, kWidth)
-  const T* bias;  ///< the same shape
+  typename U::Keys::Rows k;
+  typename U::Values::Rows v;
+  Number factor;       ///< of a dot product, where the unit has not put it into the queries
+  Number unit;         ///< Units::exponent
+  Number* p;           ///< (keys of the block, kWidth), or what the unit makes of that
+  const Number* bias;  ///< (keys of the block, kWidth)
 };
 
-template <class T, int kVectors>
+template <class U, int kVectors>
 struct RowVectors {
-  typename DirectShape<T>::Vector v[kVectors];
+  typename DirectShape<U>::Vector v[kVectors];
 };
 
 /// Lanes of vector j whose row sees key `key` of the block.
-template <class T>
-[[gnu::always_inline]] inline auto lanes_seeing(const Visit<T>& visit, std::int64_t key, int j) {
-  return lanes_of<T>(visit.view.seen[key] >> (DirectShape<T>::kLanes * j));
+template <class U>
+[[gnu::always_inline]] inline auto lanes_seeing(const Visit<U>& visit, std::int64_t key, int j) {
+  return lanes_of<typename U::Number>(visit.view.seen[key] >> (DirectShape<U>::kLanes * j));
 }
 
-/// Scores of kKeys keys of the block from `t` on, at `stage`. In a partial tile, keys that no row
-/// sees are replaced by one that is seen; the caller masks them.
-template <bool kGeneral, bool kPartial, class T, int kVectors>
-[[gnu::always_inline]] inline auto score_tile(const Visit<T>& visit, std::int64_t t,
+/// Scores of kKeys keys of the block from `t` on, at `stage`. In a partial tile, those of keys that
+/// no row sees are any numbers; the caller masks them.
+template <bool kGeneral, bool kPartial, class U, int kVectors>
+[[gnu::always_inline]] inline auto score_tile(const Visit<U>& visit, std::int64_t t,
                                               contract::Stage stage = contract::Stage::biased) {
-  using S = DirectShape<T>;
-  const T* key[S::kKeys];
-  std::int64_t spare = t;
-  if constexpr (kPartial) {
-    while (visit.view.seen[spare] == 0) ++spare;
+  Tile<typename U::Number, U::kTileKeys, kVectors> tile;
+  U::template multiply_keys<kPartial>(visit, t, tile);
+  if constexpr (U::kScalesScores) {
+    for (auto& row : tile.a) {
+      for (auto& s : row) s = s * broadcast(visit.factor);
+    }
   }
-  for (int i = 0; i < S::kKeys; ++i) {
-    const bool readable = !kPartial || visit.view.seen[t + i] != 0;
-    key[i] = visit.k.first + (readable ? t + i : spare) * visit.k.row;
-  }
-  Tile<T, S::kKeys, kVectors> tile{};
-  add_products(tile, key, visit.k.column, visit.group.queries, S::kWidth, visit.task.dims);
   if constexpr (kGeneral) {
     apply_hook(visit.task.score, visit.group, visit.bias, stage, t, tile);
   }
@@ -75,30 +74,37 @@ template <bool kGeneral, bool kPartial, class T, int kVectors>
 }
 
 /// Turns a tile of scores into weights relative to m, stores them and adds them to the sums.
-template <bool kGeneral, bool kPartial, class T, int kVectors>
-[[gnu::always_inline]] inline void weigh_tile(const Visit<T>& visit, std::int64_t t,
-                                              RowVectors<T, kVectors>& sums) {
-  using S = DirectShape<T>;
-  const auto tile = score_tile<kGeneral, kPartial, T, kVectors>(visit, t);
+template <bool kGeneral, bool kPartial, class U, int kVectors>
+[[gnu::always_inline]] inline void weigh_tile(const Visit<U>& visit, std::int64_t t,
+                                              RowVectors<U, kVectors>& sums) {
+  using S = DirectShape<U>;
+  using T = typename U::Number;
+  const auto tile = score_tile<kGeneral, kPartial, U, kVectors>(visit, t);
 #pragma GCC unroll 4
   for (int j = 0; j < kVectors; ++j) {
     const auto m = load(visit.group.m + S::kLanes * j);
     auto sum = broadcast(T(0));
 #pragma GCC unroll 8
-    for (int i = 0; i < S::kKeys; ++i) {
-      auto p = exp2<T>(exponent_of<kGeneral>(tile.a[i][j], m, visit.unit));
-      if constexpr (kPartial) p = select(lanes_seeing(visit, t + i, j), p, broadcast(T(0)));
-      sum = sum + p;
-      store(visit.p + (t + i) * S::kWidth + S::kLanes * j, p);
+    for (int i = 0; i < S::kKeys; i += U::kKeysStored) {
+      typename S::Vector p[U::kKeysStored];
+#pragma GCC unroll 2
+      for (int n = 0; n < U::kKeysStored; ++n) {
+        p[n] = exp2<T>(exponent_of<kGeneral>(tile.a[i + n][j], m, visit.unit));
+        if constexpr (kPartial) {
+          p[n] = select(lanes_seeing(visit, t + i + n, j), p[n], broadcast(T(0)));
+        }
+        sum = sum + p[n];
+      }
+      U::store_weights(p, visit.p, t + i, S::kLanes * j);
     }
     sums.v[j] = sums.v[j] + sum;
   }
 }
 
 /// Calls action<kPartial>(t) for every tile that some row sees, in ascending order.
-template <class T, class Action>
-[[gnu::always_inline]] inline void for_each_tile(const Visit<T>& visit, const Action& action) {
-  constexpr int keys = DirectShape<T>::kKeys;
+template <class U, class Action>
+[[gnu::always_inline]] inline void for_each_tile(const Visit<U>& visit, const Action& action) {
+  constexpr int keys = DirectShape<U>::kKeys;
   for (int n = 0; n < visit.view.run_count; ++n) {
     const Run& run = visit.view.runs[n];
     if (run.full) {
@@ -111,18 +117,18 @@ template <class T, class Action>
 
 /// P of the whole block and its sums. Sums are taken by tile, then by block, then over blocks:
 /// chains of at most 64 roundings and one for each block.
-template <bool kGeneral, class T, int kVectors>
-void weigh_block(const Visit<T>& visit, RowVectors<T, kVectors>& sums) {
+template <bool kGeneral, class U, int kVectors>
+void weigh_block(const Visit<U>& visit, RowVectors<U, kVectors>& sums) {
   for_each_tile(visit, [&]<bool kPartial>(std::int64_t t) {
     weigh_tile<kGeneral, kPartial>(visit, t, sums);
   });
 }
 
 /// Raises `largest` to the largest score in the tile among the keys that each row sees.
-template <bool kGeneral, class T, int kVectors>
-void raise_to_largest(const Visit<T>& visit, std::int64_t t, RowVectors<T, kVectors>& largest) {
-  using S = DirectShape<T>;
-  const auto tile = score_tile<kGeneral, true, T, kVectors>(visit, t);
+template <bool kGeneral, class U, int kVectors>
+void raise_to_largest(const Visit<U>& visit, std::int64_t t, RowVectors<U, kVectors>& largest) {
+  using S = DirectShape<U>;
+  const auto tile = score_tile<kGeneral, true, U, kVectors>(visit, t);
   for (int i = 0; i < S::kKeys; ++i) {
     for (int j = 0; j < kVectors; ++j) {
       largest.v[j] =
@@ -131,10 +137,10 @@ void raise_to_largest(const Visit<T>& visit, std::int64_t t, RowVectors<T, kVect
   }
 }
 
-template <class T, int kVectors>
-RowVectors<T, kVectors> no_scores() {
-  RowVectors<T, kVectors> scores;
-  for (auto& v : scores.v) v = broadcast(-T(__builtin_inf()));
+template <class U, int kVectors>
+RowVectors<U, kVectors> no_scores() {
+  RowVectors<U, kVectors> scores;
+  for (auto& v : scores.v) v = broadcast(-typename U::Number(__builtin_inf()));
   return scores;
 }
 

@@ -12,13 +12,14 @@
 
 namespace regard::REGARD_ISA {
 
-/// P of the tile, as in weigh_tile, and sum P (s - m) beside it. Lanes of rows that see nothing are
-/// masked in full tiles too: their 0 has to be one.
-template <bool kGeneral, bool kPartial, class T, int kVectors>
-[[gnu::always_inline]] inline void inspect_tile(const Visit<T>& visit, std::int64_t t,
-                                                RowVectors<T, kVectors>& sums) {
-  using S = DirectShape<T>;
-  const auto tile = score_tile<kGeneral, kPartial, T, kVectors>(visit, t);
+/// P of the tile as numbers, as in weigh_tile, and sum P (s - m) beside it. Lanes of rows that see
+/// nothing are masked in full tiles too: their 0 has to be one.
+template <bool kGeneral, bool kPartial, class U, int kVectors>
+[[gnu::always_inline]] inline void inspect_tile(const Visit<U>& visit, std::int64_t t,
+                                                RowVectors<U, kVectors>& sums) {
+  using S = DirectShape<U>;
+  using T = typename U::Number;
+  const auto tile = score_tile<kGeneral, kPartial, U, kVectors>(visit, t);
   for (int j = 0; j < kVectors; ++j) {
     const auto m = load(visit.group.m + S::kLanes * j);
     auto sum = broadcast(T(0));
@@ -35,26 +36,28 @@ template <bool kGeneral, bool kPartial, class T, int kVectors>
   }
 }
 
-template <bool kGeneral, class T, int kVectors>
-void inspect_block(const Visit<T>& visit) {
-  RowVectors<T, kVectors> sums{};
+template <bool kGeneral, class U, int kVectors>
+void inspect_block(const Visit<U>& visit) {
+  using T = typename U::Number;
+  RowVectors<U, kVectors> sums{};
   for_each_tile(visit, [&]<bool kPartial>(std::int64_t t) {
     inspect_tile<kGeneral, kPartial>(visit, t, sums);
   });
   for (int j = 0; j < kVectors; ++j) {
-    T* entropy = visit.group.entropy + DirectShape<T>::kLanes * j;
+    T* entropy = visit.group.entropy + DirectShape<U>::kLanes * j;
     store(entropy, load(entropy) + sums.v[j]);
   }
 }
 
 /// Scores of the block at the stage that is asked for, in natural units.
-template <bool kGeneral, class T, int kVectors>
-void score_block(const Visit<T>& visit) {
-  using S = DirectShape<T>;
+template <bool kGeneral, class U, int kVectors>
+void score_block(const Visit<U>& visit) {
+  using S = DirectShape<U>;
+  using T = typename U::Number;
   const auto natural = broadcast(T(units_of(visit.task.score).natural));
   for_each_tile(visit, [&]<bool kPartial>(std::int64_t t) {
     const auto tile =
-        score_tile<kGeneral, kPartial, T, kVectors>(visit, t, visit.task.weights_stage);
+        score_tile<kGeneral, kPartial, U, kVectors>(visit, t, visit.task.weights_stage);
     for (int i = 0; i < S::kKeys; ++i) {
       for (int j = 0; j < kVectors; ++j) {
         store(visit.p + (t + i) * S::kWidth + S::kLanes * j, tile.a[i][j] * natural);
@@ -64,9 +67,10 @@ void score_block(const Visit<T>& visit) {
 }
 
 /// Writes the block's pairs; tiles that no row sees keep what clear_weights wrote.
-template <class T>
-void store_weights(const Visit<T>& visit, bool normalise) {
-  constexpr int width = DirectShape<T>::kWidth;
+template <class U>
+void store_weights(const Visit<U>& visit, bool normalise) {
+  using T = typename U::Number;
+  constexpr int width = DirectShape<U>::kWidth;
   const contract::Target& weights = visit.task.weights;
   const BlockView& view = visit.view;
   const std::int64_t size = view.block.end - view.block.begin;
@@ -113,9 +117,10 @@ void enter_top(const RowGroup<T, kWidth>& group, std::int64_t top_count, int r, 
 }
 
 /// Looks for weights above the least of each row's list; most keys have none.
-template <class T, int kVectors>
-void find_top(const Visit<T>& visit) {
-  using S = DirectShape<T>;
+template <class U, int kVectors>
+void find_top(const Visit<U>& visit) {
+  using S = DirectShape<U>;
+  using T = typename U::Number;
   const std::int64_t count = visit.task.top_count;
   const T* least = visit.group.top_weights + (count - 1) * S::kWidth;
   for_each_tile(visit, [&]<bool>(std::int64_t t) {
@@ -174,17 +179,17 @@ void store_stats(const contract::DirectTask& task, const RowGroup<T, kWidth>& gr
 }
 
 /// Everything a second pass over one block can bring.
-template <bool kGeneral, class T, int kVectors>
-void second_pass(const Visit<T>& visit) {
+template <bool kGeneral, class U, int kVectors>
+void second_pass(const Visit<U>& visit) {
   const contract::DirectTask& task = visit.task;
   const bool softmax = task.weights_stage == contract::Stage::softmax;
   if (task.entropy.data || task.top_count > 0 || softmax) {
-    inspect_block<kGeneral, T, kVectors>(visit);
-    if (task.top_count > 0) find_top<T, kVectors>(visit);
+    inspect_block<kGeneral, U, kVectors>(visit);
+    if (task.top_count > 0) find_top<U, kVectors>(visit);
     if (task.weights.data && softmax) store_weights(visit, true);
   }
   if (task.weights.data && !softmax) {
-    score_block<kGeneral, T, kVectors>(visit);
+    score_block<kGeneral, U, kVectors>(visit);
     store_weights(visit, false);
   }
 }

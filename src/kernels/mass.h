@@ -11,9 +11,10 @@
 
 namespace regard::REGARD_ISA {
 
-template <class T>
-void load_finished(const contract::DirectTask& task, typename DirectShape<T>::Group& group) {
-  for (int r = 0; r < DirectShape<T>::kWidth; ++r) {
+template <class U>
+void load_finished(const contract::DirectTask& task, typename DirectShape<U>::Group& group) {
+  using T = typename U::Number;
+  for (int r = 0; r < DirectShape<U>::kWidth; ++r) {
     group.inverse[r] = group.share[r] = 0;
     if (r >= group.count) continue;
     const RowPlace place = row_place(task, group.first + r);
@@ -25,9 +26,10 @@ void load_finished(const contract::DirectTask& task, typename DirectShape<T>::Gr
 }
 
 /// Adds the weights of a visited block to `sums`, (keys, kWidth) from the block's first key.
-template <class T>
-void add_masses(const Visit<T>& visit, double* sums) {
-  using S = DirectShape<T>;
+template <class U>
+void add_masses(const Visit<U>& visit, double* sums) {
+  using S = DirectShape<U>;
+  using T = typename U::Number;
   for (int n = 0; n < visit.view.run_count; ++n) {
     const Run& run = visit.view.runs[n];
     for (std::int64_t key = run.begin; key < run.end; ++key) {
@@ -43,31 +45,32 @@ void add_masses(const Visit<T>& visit, double* sums) {
 
 /// Some row of the group that starts with row `first` sees some of `keys`. The rows of a mass task
 /// are those of one head, in order.
-template <class T>
+template <class U>
 bool sees_some(const contract::DirectTask& task, std::int64_t first, Keys keys) {
-  const auto count = int(smaller(DirectShape<T>::kWidth, task.row_end - first));
+  const auto count = int(smaller(DirectShape<U>::kWidth, task.row_end - first));
   const Keys some = intersect(group_keys(task.lo + first, task.hi + first, count).any, keys);
   return some.begin < some.end;
 }
 
-template <bool kGeneral, class T>
+template <bool kGeneral, class U>
 void run_masses(const contract::DirectTask& task) {
-  using S = DirectShape<T>;
+  using S = DirectShape<U>;
+  using T = typename U::Number;
   const Keys keys{task.key_begin, task.key_end};
   if (keys.begin >= keys.end) return;  // items reach to the end of the longest packed sequence
-  Groups<T> groups(task);
+  Groups<U> groups(task);
   auto* sums = reinterpret_cast<double*>(task.scratch + task.layout.groups_bytes +
                                          task.layout.group_size_bytes);
   const std::int64_t all = ceil_to(keys.end - keys.begin, kBlockKeys);
   __builtin_memset(sums, 0, std::size_t(all * S::kWidth) * sizeof(double));
   for (auto first = task.row_begin; first < task.row_end; first += S::kWidth) {
-    if (!sees_some<T>(task, first, keys)) continue;  // its queries would be packed for nothing
+    if (!sees_some<U>(task, first, keys)) continue;  // its queries would be packed for nothing
     groups.count = 0;
     groups.add(task.scratch + task.layout.groups_bytes, first, task.row_end);
-    load_finished<T>(task, groups.group[0]);
-    for_each_visit<false>(groups, keys, [&](const Visit<T>& visit) {
-      with_vectors<T>(visit.group.count,
-                      [&]<int kVectors>() { inspect_block<kGeneral, T, kVectors>(visit); });
+    load_finished<U>(task, groups.group[0]);
+    for_each_visit<false>(groups, keys, [&](const Visit<U>& visit) {
+      with_vectors<U>(visit.group.count,
+                      [&]<int kVectors>() { inspect_block<kGeneral, U, kVectors>(visit); });
       add_masses(visit, sums + (visit.view.block.begin - keys.begin) * S::kWidth);
     });
   }
@@ -78,22 +81,29 @@ void run_masses(const contract::DirectTask& task) {
   }
 }
 
-template <class T>
+template <class U>
 void run_mass(const contract::DirectTask& task) noexcept {
   const FlushDenormals flush;
-  task.score.general ? run_masses<true, T>(task) : run_masses<false, T>(task);
+  [[maybe_unused]] const typename U::Session session;
+  task.score.general ? run_masses<true, U>(task) : run_masses<false, U>(task);
 }
 
 /// The facts of the direct loop for the plan.
-template <class T>
+template <class U>
 inline constexpr contract::DirectKernel kDirectKernel = {
-    .run = run_direct<T>,
-    .run_mass = run_mass<T>,
-    .rows_per_group = DirectShape<T>::kWidth,
-    .keys_per_tile = DirectShape<T>::kKeys,
+    .unit = U::kName,
+    .emulated = U::kEmulated,
+    .run = run_direct<U>,
+    .run_mass = run_mass<U>,
+    .rows_per_group = DirectShape<U>::kWidth,
+    .keys_per_tile = DirectShape<U>::kKeys,
+    .columns_per_tile = U::kTileColumns,
     .keys_per_block = kBlockKeys,
-    .element_bytes = sizeof(T),
-    .state_values_per_row = DirectShape<T>::Group::kStateValues,
+    .element_bytes = sizeof(typename U::Number),
+    .operand_bytes = sizeof(typename U::Operand),
+    .depth = U::kDepth,
+    .panel_keys = U::kPanelKeys,
+    .state_values_per_row = DirectShape<U>::Group::kStateValues,
     .most_groups = kMostGroups,
 };
 

@@ -50,19 +50,18 @@ void pack_queries(const contract::DirectTask& task, const RowGroup<T, kWidth>& g
   }
 }
 
-/// Rows of K or V of one block, in place or converted.
-template <class T>
-struct KeyRows {
-  const T* first = nullptr;  ///< row of the block's first key
-  std::int64_t row = 0;
-  std::int64_t column = 0;
-};
-
 /// Reads K or V block by block. Only rows that some group sees are touched, and each is converted
 /// once for all groups of the work item.
 template <class T>
 class KeyReader {
  public:
+  /// Rows of K or V of one block, in place or converted.
+  struct Rows {
+    const T* first = nullptr;  ///< row of the block's first key
+    std::int64_t row = 0;
+    std::int64_t column = 0;
+  };
+
   KeyReader(const contract::Source& source, std::int64_t columns, T* panel)
       : source_(source),
         columns_(columns),
@@ -75,7 +74,7 @@ class KeyReader {
     __builtin_memset(has_, 0, sizeof(has_));
   }
 
-  KeyRows<T> read(const BlockView& view) {
+  Rows read(const BlockView& view) {
     if (!converts_) {
       return {reinterpret_cast<const T*>(element_at(source_, 0, block_.begin, 0)), source_.row,
               source_.column};

@@ -1,5 +1,5 @@
-// The multiply-add peak of one core: as many independent chains as a tile has accumulators,
-// nothing but registers.
+// The peak of one core, of multiply-adds or of dots: as many independent chains as a tile has
+// accumulators, nothing but registers.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,14 @@ template <class T>
 inline constexpr int kPeakChains = larger(12,
                                           std::int64_t{Simd<T>::kTileKeys} * Simd<T>::kTileVectors);
 
-template <class T>
-void run_peak(std::int64_t iterations) noexcept {
+/// Repeats `step`, chain by chain.
+template <class T, class Step>
+[[gnu::always_inline]] inline void run_chains(std::int64_t iterations, const Step& step) {
   typename Simd<T>::Vector a[kPeakChains<T>];
   for (auto& chain : a) chain = broadcast(T(0));
-  const auto x = broadcast(T(0.999));
-  const auto y = broadcast(T(1e-4));
   for (std::int64_t n = 0; n < iterations; ++n) {
 #pragma GCC unroll 24
-    for (auto& chain : a) chain = fma(chain, x, y);
+    for (auto& chain : a) chain = step(chain);
     // Keeps the loop from being folded; costs no instruction.
     asm volatile("");
   }
@@ -33,6 +32,13 @@ void run_peak(std::int64_t iterations) noexcept {
   for (auto& chain : a) sum = sum + chain;
   // The result must look used; the memory is this frame's own.
   asm volatile("" ::"m"(sum));
+}
+
+template <class T>
+void run_peak(std::int64_t iterations) noexcept {
+  const auto x = broadcast(T(0.999));
+  const auto y = broadcast(T(1e-4));
+  run_chains<T>(iterations, [&](auto chain) { return fma(chain, x, y); });
 }
 
 template <class T>

@@ -13,6 +13,26 @@ template <class T, int kRows, int kVectors>
 struct Tile {
   using Vector = typename Simd<T>::Vector;
   Vector a[kRows][kVectors];
+
+  [[gnu::always_inline]] void fill(T value) {
+#pragma GCC unroll 8
+    for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 4
+      for (int j = 0; j < kVectors; ++j) a[i][j] = broadcast(value);
+    }
+  }
+
+  /// Adds the tile to memory whose rows are `width` numbers apart.
+  [[gnu::always_inline]] void add_to(T* memory, int width) const {
+#pragma GCC unroll 8
+    for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 4
+      for (int j = 0; j < kVectors; ++j) {
+        T* at = memory + i * width + Simd<T>::kLanes * j;
+        store(at, load(at) + a[i][j]);
+      }
+    }
+  }
 };
 
 /// Adds left[i][t] * panel[t] to row i for t in [0, count). `panel` advances by panel_step.

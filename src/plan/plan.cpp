@@ -24,27 +24,50 @@ constexpr double kLeastWorkPerThread = 1e6;
 std::int64_t divide_up(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }
+std::int64_t round_up(std::int64_t a, std::int64_t step) {
+  return divide_up(a, step) * step;
+}
 std::int64_t align(std::int64_t bytes) {
-  return divide_up(bytes, kAlignment) * kAlignment;
+  return round_up(bytes, kAlignment);
 }
 
 contract::DirectLayout make_layout(const Problem& p, const DirectKernel& kernel) {
   const std::int64_t row_bytes = kernel.rows_per_group * kernel.element_bytes;
   const std::int64_t block_bytes = align(kernel.keys_per_block * row_bytes);
-  const std::int64_t panel_keys = converts_inputs(p) ? kernel.keys_per_block : 0;
-  const std::int64_t out_dims = divide_up(p.dv, kernel.keys_per_tile) * kernel.keys_per_tile;
+  const std::int64_t panel_keys = converts_inputs(p) ? kernel.panel_keys : 0;
+  const std::int64_t dims = round_up(p.d, kernel.depth);
+  const std::int64_t out_dims = round_up(p.dv, kernel.columns_per_tile);
   const std::int64_t key_bytes = std::int64_t{sizeof(std::int32_t)} * kernel.rows_per_group;
   contract::DirectLayout layout;
   layout.bias_bytes = block_bytes;
   layout.keys_bytes = layout.bias_bytes + (p.bias.data ? block_bytes : 0);
-  layout.values_bytes = layout.keys_bytes + align(panel_keys * p.d * kernel.element_bytes);
-  layout.groups_bytes = layout.values_bytes + align(panel_keys * p.dv * kernel.element_bytes);
-  layout.out_bytes = align(p.d * row_bytes);
+  layout.values_bytes = layout.keys_bytes + align(panel_keys * dims * kernel.operand_bytes);
+  layout.groups_bytes = layout.values_bytes + align(panel_keys * out_dims * kernel.operand_bytes);
+  layout.out_bytes = align(dims * kernel.rows_per_group * kernel.operand_bytes);
   layout.state_bytes = layout.out_bytes + align(out_dims * row_bytes);
   layout.top_bytes = layout.state_bytes + align(kernel.state_values_per_row * row_bytes);
   layout.group_size_bytes =
       layout.top_bytes + align(problem::top_count(p.outputs) * (row_bytes + key_bytes));
   return layout;
+}
+
+/// By shape, type, precision and ISA alone.
+void choose_path(const Problem& p, const contract::KernelTable& table, Plan& plan) {
+  plan.kernel = p.compute == DType::f64 ? table.direct_f64 : table.direct_f32;
+  const bool fits = p.dtype == DType::bf16 && p.precision == Precision::default_;
+  if (p.path != Path::automatic) {
+    plan.path = p.path;
+    plan.path_reason = "asked for";
+  } else if (!fits) {
+    plan.path_reason =
+        p.dtype == DType::bf16 ? "precision high keeps weights f32" : "tiles are for bf16";
+  } else if (table.tiles_bf16->emulated) {
+    plan.path_reason = "this ISA has no unit for products of bf16";
+  } else {
+    plan.path = Path::tiles;
+    plan.path_reason = "bf16 in, and a unit that multiplies it";
+  }
+  if (plan.path == Path::tiles) plan.kernel = table.tiles_bf16;
 }
 
 int count_workers(const Problem& p, int threads) {
@@ -140,8 +163,7 @@ double count_passes(const Problem& p, const Plan& plan) noexcept {
 
 Plan make_plan(const Problem& p, const contract::KernelTable& table, int threads) noexcept {
   Plan plan;
-  plan.path_reason = p.path == Path::automatic ? "the only path of this version" : "asked for";
-  plan.kernel = p.compute == DType::f64 ? table.direct_f64 : table.direct_f32;
+  choose_path(p, table, plan);
   plan.workers = count_workers(p, p.threads > 0 ? std::min(p.threads, threads) : threads);
   plan.layout = make_layout(p, *plan.kernel);
   take_phases(p, plan);

@@ -66,8 +66,19 @@ Status check_choices(const Options& options) {
   for (const std::int64_t side : {options.window.left, options.window.right}) {
     if (side < -1) return invalid("window: " + to_string(side) + " is below -1 (unlimited)");
   }
-  if (options.path == Path::tiles) return unsupported("path: this version has no tiles");
   if (options.path == Path::decode) return unsupported("path: this version has no decode");
+  return {};
+}
+
+/// Tiles multiply bf16 and round weights to it.
+Status check_tiles(const Problem& p) {
+  if (p.path != Path::tiles) return {};
+  if (p.dtype != DType::bf16) {
+    return unsupported(std::string("path: tiles take bf16, and q is ") + dtype_name(p.dtype));
+  }
+  if (p.precision == Precision::high) {
+    return invalid("path: tiles round weights to bf16, and precision high keeps them f32");
+  }
   return {};
 }
 
@@ -149,11 +160,13 @@ Status take_options(const Options& options, Problem& p) {
   p.kv_len = options.kv_len;
   p.rows = options.rows;
   p.weights_stage = options.weights_stage;
+  p.precision = options.precision;
   p.path = options.path;
   p.threads = options.threads;
   p.scratch = options.scratch;
   if (Status status = check_scale(p); !status.ok()) return status;
   if (Status status = check_choices(options); !status.ok()) return status;
+  if (Status status = check_tiles(p); !status.ok()) return status;
   if (Status status = check_softcap(p); !status.ok()) return status;
   if (Status status = check_lists(options, p); !status.ok()) return status;
   return take_tensors(options, p);

@@ -33,6 +33,7 @@ struct Problem {
   Sequences sequences;  ///< of a packed batch; batch, sq and skv count them and the longest
   std::span<const std::int64_t> rows;
   Stage weights_stage = Stage::softmax;
+  Precision precision = Precision::default_;
   Path path = Path::automatic;
   int threads = 0;
   std::span<std::byte> scratch;

@@ -140,9 +140,10 @@ class Run(support.Case):
         self.assertIn("out.npy: out", both)
 
     def test_paths_this_version_does_not_have(self):
-        for path in ["tiles", "decode"]:
-            self.assertIn(f"path: this version has no {path}", self.regard(
-                "run", *self.files, "-o", "out.npy", "--path", path, code=2))
+        self.assertIn("path: this version has no decode", self.regard(
+            "run", *self.files, "-o", "out.npy", "--path", "decode", code=2))
+        self.assertIn("path: tiles take bf16, and q is f32", self.regard(
+            "run", *self.files, "-o", "out.npy", "--path", "tiles", code=2))
         self.assert_no_leftovers(*self.files)
 
     def test_disagreements_name_both_values(self):

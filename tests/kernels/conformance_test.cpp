@@ -59,7 +59,7 @@ template <class T>
 bool run_case(const Case& c) {
   if (!holds<T>(c.q) || !holds<T>(c.k) || !holds<T>(c.v)) return false;
   const Inputs<T> in{c.q.copy<T>(), c.k.copy<T>(), c.v.copy<T>()};
-  const Options options = c.options();
+  const Options options = on_test_path<T>(c.options());
   const auto result = run_forward(in, options);
   const double epsilon = epsilon_of<ComputeType<T>>();
   if (c.out) expect_close(*c.out, result.out, epsilon);

@@ -148,7 +148,6 @@ struct LaidOut {
     if (kinds & kRagged) options.q_len = full.q_len;
     if (kinds & kRagged) options.kv_len = full.kv_len;
     options.q_offset = full.q_offset;
-    options.precision = Precision::high;
   }
   LaidOut(const LaidOut&) = delete;
   LaidOut& operator=(const LaidOut&) = delete;
@@ -194,9 +193,10 @@ void expect_written(const A& tensor, const More&... more) {
 }
 
 template <class T, class Out = T>
-FullResult<T, Out> run_full(const Inputs<T>& in, const Options& options,
+FullResult<T, Out> run_full(const Inputs<T>& in, const Options& asked,
                             const Context& context = one_thread(), Layout layout = Layout::bhsd,
                             std::int64_t top = 3) {
+  const Options options = on_test_path<T>(asked);
   const auto rows = options.rows.empty() ? in.q.shape()[2] : std::int64_t(options.rows.size());
   FullResult<T, Out> r(in, rows, top, layout);
   const Status status =

@@ -165,7 +165,6 @@ struct FiniteMinimum {
   FiniteMinimum() {
     for_each_index(bias.shape(), [&](auto b, auto h, auto i, auto j) { bias.at(b, h, i, j) = 0; });
     options.bias = bias.view();
-    options.precision = Precision::high;
   }
 };
 

@@ -70,8 +70,8 @@ void expect_unseen_keys_unread(const ProblemShape& shape, const FullOptions<T>& 
   }
   ASSERT_GT(hidden, 0);
   FullResult<T> result(in, shape.sq, 3, Layout::bhsd);
-  const Status status =
-      forward(one_thread(), in.q.view(), k.view(), v.view(), result.outputs(), laid.options);
+  const Status status = forward(one_thread(), in.q.view(), k.view(), v.view(), result.outputs(),
+                                on_test_path<T>(laid.options));
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_TRUE(same_bits(result, expected));
 }
@@ -190,7 +190,7 @@ void run_guarded(const Inputs<T>& in, const FullOptions<T>& full, bool back, Lay
   for_each_index(mask_shape, [&](auto b, auto h, auto i, auto j) {
     mask.data()[n++] = full.mask.at(b, h, i, j) != 0;
   });
-  Options options = laid.options;
+  Options options = on_test_path<T>(laid.options);
   options.mask = {mask.data(), DType::boolean, mask_shape, dense_strides(mask_shape)};
   options.bias = bias.tensor();
   options.alibi_slopes = slopes.tensor();
@@ -231,7 +231,7 @@ TYPED_TEST(HiddenPages, BothEndsOfTheScratch) {
       auto result = expected;
       Explanation explanation;
       ASSERT_TRUE(explain(context, in.q.view(), in.k.view(), in.v.view(), result.outputs(),
-                          laid.options, explanation)
+                          on_test_path<TypeParam>(laid.options), explanation)
                       .ok());
       for (const Side side : {Side::front, Side::back}) {
         GuardedArray<std::byte> scratch(explanation.scratch_bytes, side);

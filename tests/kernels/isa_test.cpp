@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 
 #include "dispatch/dispatch.h"
 #include "kernels/engine.h"
@@ -31,16 +32,18 @@ TEST(Isa, IsTheOneAskedFor) {
 
 TEST(Isa, HasItsOwnTile) {
   const Explanation e = explanation();
-  const std::int64_t rows = e.isa == "avx512" ? 48 : e.isa == "avx2" ? 24 : 8;
+  const std::int64_t rows = e.isa.starts_with("avx512") ? 48 : e.isa == "avx2" ? 24 : 8;
   EXPECT_EQ(e.rows_per_tile, rows);
 }
 
-TEST(Isa, TablesShareNoLoop) {
+TEST(Isa, TablesShareALoopOnlyWhereOneAddsToTheOther) {
   const auto isas = dispatch::isas();
   for (std::size_t a = 0; a < isas.size(); ++a) {
     for (std::size_t b = 0; b < a; ++b) {
-      EXPECT_NE(isas[a].table->direct_f32->run, isas[b].table->direct_f32->run);
-      EXPECT_NE(isas[a].table->direct_f64->run, isas[b].table->direct_f64->run);
+      const bool adds = std::string_view(isas[a].name) == "avx512_bf16" &&
+                        std::string_view(isas[b].name) == "avx512";
+      EXPECT_EQ(isas[a].table->direct_f32->run == isas[b].table->direct_f32->run, adds);
+      EXPECT_EQ(isas[a].table->direct_f64->run == isas[b].table->direct_f64->run, adds);
     }
   }
 }

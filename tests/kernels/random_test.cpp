@@ -43,14 +43,12 @@ RandomProblem draw() {
   return p;
 }
 
-/// Judged as `precision` high: no path here rounds weights to a half type.
 template <class T, class Out>
 testing::AssertionResult holds(const RandomProblem& p) {
   auto in = random_inputs<T>(p.shape, p.seed, p.input);
   in.q = normal_tensor<T>(p.shape.q(), p.seed, p.input, p.deviation);
   const RandomOptions random(p.shape, p.seed);
   Options options = p.has_options ? random.options : Options{};
-  options.precision = Precision::high;
   const auto result = run_forward<T, Out>(in, options, one_thread(), p.output);
   auto verdict = matches_oracle(in, options, result, 25);
   if (!verdict) verdict << "\n" << p.shape << " seed " << p.seed;

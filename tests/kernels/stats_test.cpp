@@ -228,8 +228,8 @@ TYPED_TEST(Stats, AnySubsetOfOutputs) {
       if (!(subset & 16)) wanted.top_keys = {};
       if (!(subset & 32)) wanted.key_mass = {};
       if (!(subset & 64)) wanted.weights = {};
-      const Status status =
-          forward(one_thread(), in.q.view(), in.k.view(), in.v.view(), wanted, laid.options);
+      const Status status = forward(one_thread(), in.q.view(), in.k.view(), in.v.view(), wanted,
+                                    on_test_path<TypeParam>(laid.options));
       EXPECT_TRUE(status.ok()) << status.message();
       EXPECT_TRUE(same_bits(some, all)) << "subset " << subset << " kinds " << kinds;
     }

@@ -37,8 +37,8 @@ FullResult<T> run_packed(const Inputs<T>& in, const Lengths& lengths, const Opti
   FullResult<T> r(in, in.q.shape()[2], 3, layout);
   Outputs outputs = r.outputs();
   outputs.weights = {};
-  const Status status =
-      forward_varlen(context, in.q.view(), in.k.view(), in.v.view(), {q, kv}, outputs, options);
+  const Status status = forward_varlen(context, in.q.view(), in.k.view(), in.v.view(), {q, kv},
+                                       outputs, on_test_path<T>(options));
   EXPECT_TRUE(status.ok()) << status.message();
   expect_written(r.out, r.lse, r.entropy, r.top_weights, r.top_keys, r.key_mass);
   return r;

@@ -179,7 +179,11 @@ const Refusal kTensors[] = {
 INSTANTIATE_TEST_SUITE_P(Tensors, BadOptions, testing::ValuesIn(kTensors), refusal_name);
 
 const Refusal kUnserved[] = {
-    {"Tiles", [](Call& call) { call.options.path = Path::tiles; }, kUnsupported, "path", {"tiles"}},
+    {"Tiles",
+     [](Call& call) { call.options.path = Path::tiles; },
+     kUnsupported,
+     "path",
+     {"tiles", "bf16", "f32"}},
     {"Decode",
      [](Call& call) { call.options.path = Path::decode; },
      kUnsupported,

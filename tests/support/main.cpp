@@ -4,6 +4,8 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <string>
 #include <string_view>
 
 namespace {
@@ -11,6 +13,16 @@ namespace {
 constexpr int kSkipped = 77;
 
 enum class Isa { present, lacking, unknown };
+
+/// The system names this feature of the CPU: compilers do not know all of them.
+[[maybe_unused]] bool has_flag(std::string_view name) {
+  std::ifstream file("/proc/cpuinfo");
+  std::string word;
+  while (file >> word) {
+    if (word == name) return true;
+  }
+  return false;
+}
 
 Isa find_isa(std::string_view name) {
   const auto present_if = [](bool has) { return has ? Isa::present : Isa::lacking; };
@@ -24,8 +36,12 @@ Isa find_isa(std::string_view name) {
                       __builtin_cpu_supports("avx512cd");
   if (name == "avx2") return present_if(avx2);
   if (name == "avx512") return present_if(avx2 && avx512);
+  if (name == "avx512_bf16") return present_if(avx2 && avx512 && has_flag("avx512_bf16"));
+  if (name == "amx") {
+    return present_if(avx2 && avx512 && has_flag("avx512_bf16") && has_flag("amx_bf16"));
+  }
 #else
-  if (name == "avx2" || name == "avx512") return Isa::lacking;
+  if (name.starts_with("av") || name == "amx") return Isa::lacking;
 #endif
   return Isa::unknown;
 }

@@ -1,0 +1,20 @@
+// What the bf16 dot instruction adds to an ISA: its loop, its peak and the table.
+#include "kernels/dot_unit.h"
+#include "kernels/mass.h"
+
+namespace regard::REGARD_ISA {
+namespace {
+
+constinit const contract::DirectKernel kTilesBf16 = kDirectKernel<DotUnit>;
+constinit const contract::PeakLoop kPeakBf16 = kDotPeakLoop;
+
+}  // namespace
+
+extern const contract::KernelTable kTable;
+
+constinit const contract::KernelTable kTable = {
+    .tiles_bf16 = &kTilesBf16,
+    .peak_bf16 = &kPeakBf16,
+};
+
+}  // namespace regard::REGARD_ISA

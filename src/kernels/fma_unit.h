@@ -1,0 +1,125 @@
+// The direct loop by multiply-adds of numbers of T. K and V are read by broadcast, in place at any
+// stride, or converted from a half type block by block.
+#pragma once
+
+#include <cstdint>
+
+#include "contract/direct.h"
+#include "kernels/panels.h"
+#include "kernels/tile.h"
+#include "kernels/visibility.h"
+#include "prim/prim.h"
+
+namespace regard::REGARD_ISA {
+
+template <class T>
+struct FmaUnit {
+  using Number = T;
+  using Operand = T;
+  using Keys = KeyReader<T>;
+  using Values = KeyReader<T>;
+  struct Session {};
+  static constexpr const char* kName = "fma";
+  static constexpr bool kEmulated = false;
+  static constexpr int kTileKeys = Simd<T>::kTileKeys;
+  static constexpr int kTileVectors = Simd<T>::kTileVectors;
+  static constexpr int kVectorStep = 1;           ///< a tile may be narrower by so many
+  static constexpr int kTileColumns = kTileKeys;  ///< of V
+  static constexpr int kDepth = 1;
+  static constexpr int kKeysStored = 1;
+  static constexpr int kWidth = kTileVectors * Simd<T>::kLanes;
+  static constexpr std::int64_t kPanelKeys = kBlockKeys;
+  static constexpr bool kScalesScores = false;
+
+  /// The factor of dot products is in the queries.
+  static T left_factor(T) { return 1; }
+
+  static void pack_queries(const contract::DirectTask& task, const RowGroup<T, kWidth>& group,
+                           T factor) {
+    regard::REGARD_ISA::pack_queries(task, group, factor);
+  }
+
+  /// In a partial tile, keys that no row sees are replaced by one that is seen.
+  template <bool kPartial, class Visit, int kVectors>
+  [[gnu::always_inline]] static inline void multiply_keys(const Visit& visit, std::int64_t t,
+                                                          Tile<T, kTileKeys, kVectors>& tile) {
+    const T* key[kTileKeys];
+    std::int64_t spare = t;
+    if constexpr (kPartial) {
+      while (visit.view.seen[spare] == 0) ++spare;
+    }
+    for (int i = 0; i < kTileKeys; ++i) {
+      const bool readable = !kPartial || visit.view.seen[t + i] != 0;
+      key[i] = visit.k.first + (readable ? t + i : spare) * visit.k.row;
+    }
+    tile = {};
+    add_products(tile, key, visit.k.column, visit.group.queries, kWidth, visit.task.dims);
+  }
+
+  [[gnu::always_inline]] static inline void store_weights(
+      const typename Simd<T>::Vector (&weights)[1], T* p, std::int64_t key, int lane) {
+    store(p + key * kWidth + lane, weights[0]);
+  }
+
+  /// O' += V' P' for the block. It is summed apart and added once: chains of at most kBlockKeys
+  /// roundings. It starts from -0, which added to any number leaves its bits: lanes that see no key
+  /// of the block keep theirs.
+  template <class Visit, int kVectors>
+  static void add_values(const Visit& visit) {
+    for (std::int64_t d = 0; d < visit.task.value_dims; d += kTileKeys) {
+      Tile<T, kTileKeys, kVectors> tile;
+      tile.fill(-T(0));
+      multiply_values(visit, d, tile);
+      tile.add_to(visit.group.out + d * kWidth, kWidth);
+    }
+  }
+
+ private:
+  /// Columns past Dv repeat the last one into padding.
+  template <class Visit, int kVectors>
+  [[gnu::always_inline]] static inline void multiply_values(const Visit& visit, std::int64_t d0,
+                                                            Tile<T, kTileKeys, kVectors>& tile) {
+    const T* column[kTileKeys];
+    for (int i = 0; i < kTileKeys; ++i) {
+      column[i] = visit.v.first + smaller(d0 + i, visit.task.value_dims - 1) * visit.v.column;
+    }
+    for (int n = 0; n < visit.view.run_count; ++n) {
+      const Run& run = visit.view.runs[n];
+      if (!run.full) {
+        add_partial(visit, run, column, tile);
+        continue;
+      }
+      const T* from[kTileKeys];
+      for (int i = 0; i < kTileKeys; ++i) from[i] = column[i] + run.begin * visit.v.row;
+      add_products(tile, from, visit.v.row, visit.p + run.begin * kWidth, kWidth,
+                   run.end - run.begin);
+    }
+  }
+
+  /// Adds p v for keys that some row does not see: hidden pairs are skipped, not multiplied by 0,
+  /// because 0 times infinity is not 0. Keys that no row sees are not read.
+  template <class Visit, int kVectors>
+  [[gnu::always_inline]] static inline void add_partial(const Visit& visit, const Run& run,
+                                                        const T* const (&column)[kTileKeys],
+                                                        Tile<T, kTileKeys, kVectors>& tile) {
+    constexpr int lanes = Simd<T>::kLanes;
+    for (std::int64_t key = run.begin; key < run.end; ++key) {
+      if (visit.view.seen[key] == 0) continue;
+      typename Simd<T>::Vector p[kVectors];
+      typename Simd<T>::Mask seen[kVectors];
+#pragma GCC unroll 4
+      for (int j = 0; j < kVectors; ++j) {
+        p[j] = load(visit.p + key * kWidth + lanes * j);
+        seen[j] = lanes_of<T>(visit.view.seen[key] >> (lanes * j));
+      }
+#pragma GCC unroll 8
+      for (int i = 0; i < kTileKeys; ++i) {
+        const auto v = broadcast(column[i][key * visit.v.row]);
+#pragma GCC unroll 4
+        for (int j = 0; j < kVectors; ++j) tile.a[i][j] = fma_where(seen[j], v, p[j], tile.a[i][j]);
+      }
+    }
+  }
+};
+
+}  // namespace regard::REGARD_ISA

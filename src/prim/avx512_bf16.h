@@ -1,0 +1,29 @@
+// The operations of AVX-512, and the bf16 dot instruction with its conversion.
+#pragma once
+
+#include "prim/avx512.h"
+
+namespace regard::REGARD_ISA {
+
+/// A word of two neighbours in every lane.
+[[gnu::always_inline]] inline __m512 broadcast_pair(const std::uint16_t* p) {
+  std::int32_t word;
+  __builtin_memcpy(&word, p, sizeof(word));
+  return _mm512_castsi512_ps(_mm512_set1_epi32(word));
+}
+
+/// c + a b of both halves, each product added with a rounding of its own; subnormals count as 0.
+[[gnu::always_inline]] inline __m512 dot(__m512 a, __m512 b, __m512 c) {
+  return _mm512_dpbf16_ps(c, __m512bh(a), __m512bh(b));
+}
+
+/// Both to bf16, to nearest, ties to even, `low` in the low halves.
+[[gnu::always_inline]] inline __m512 bf16_pairs(__m512 low, __m512 high) {
+  const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24,
+                                         8, 23, 7, 22, 6, 21, 5, 20, 4,  //
+                                         19, 3, 18, 2, 17, 1, 16, 0);
+  const auto both = __m512i(_mm512_cvtne2ps_pbh(high, low));
+  return _mm512_castsi512_ps(_mm512_permutexvar_epi16(order, both));
+}
+
+}  // namespace regard::REGARD_ISA
