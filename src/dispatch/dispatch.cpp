@@ -43,13 +43,14 @@ namespace {
          __builtin_cpu_supports("avx512vl");
 }
 [[maybe_unused]] bool has_avx512_bf16() noexcept {
-  return has_avx512() && __builtin_cpu_supports("avx512bf16");
+  return has_avx512() && __builtin_cpu_supports("avx512bf16") &&
+         __builtin_cpu_supports("avx512vbmi");
 }
 /// The kernel gives a process the tile registers when it asks.
 [[maybe_unused]] bool has_amx() noexcept {
   constexpr unsigned kTile = 1u << 24, kBf16 = 1u << 22;
   unsigned a = 0, b = 0, c = 0, d = 0;
-  if (!has_avx512_bf16() || !__builtin_cpu_supports("avx512vbmi")) return false;
+  if (!has_avx512_bf16()) return false;
   if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return false;
   if ((d & kTile) == 0 || (d & kBf16) == 0) return false;
   constexpr long kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM

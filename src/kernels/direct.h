@@ -25,14 +25,14 @@ void set_references(const Visit<U>& visit) {
   using S = DirectShape<U>;
   using T = typename U::Number;
   auto& group = visit.group;
-  for_each_tile(visit, [&]<bool>(std::int64_t t) {
+  for_each_tile(visit, [&]<bool kPartial>(std::int64_t t) {
     if (group.unset == 0) return;
     std::uint64_t seeing = 0;
     for (int i = 0; i < S::kKeys; ++i) seeing |= visit.view.seen[t + i];
     seeing &= group.unset;
     if (seeing == 0) return;
     auto largest = no_scores<U, kVectors>();
-    raise_to_largest<kGeneral>(visit, t, largest);
+    raise_to_largest<kGeneral, kPartial>(visit, t, largest);
     alignas(64) T values[S::kWidth];
     for (int j = 0; j < kVectors; ++j) store(values + S::kLanes * j, largest.v[j]);
     for (int r = 0; r < group.count; ++r) {
@@ -42,6 +42,16 @@ void set_references(const Visit<U>& visit) {
   });
 }
 
+/// Lanes whose l asks for a higher m. Rough weights above all bf16 are NaN.
+template <class U, class Vector>
+[[gnu::always_inline]] inline auto passes_limit(const Visit<U>& visit, Vector l) {
+  using T = typename U::Number;
+  if constexpr (U::kPairs) {
+    if (visit.rough) l = minimum(l, broadcast(T(__builtin_inf())));  // in this order NaN goes
+  }
+  return greater(l, broadcast(T(kRaiseAbove)));
+}
+
 /// Raises m of the rows whose sum has passed the limit, to the largest score of the block or by
 /// kLeastRaise; rescales their l and O. Rows with a NaN sum are past helping and stay.
 template <bool kGeneral, class U, int kVectors>
@@ -49,11 +59,12 @@ void raise_references(const Visit<U>& visit, const RowVectors<U, kVectors>& sums
   using S = DirectShape<U>;
   using T = typename U::Number;
   auto largest = no_scores<U, kVectors>();
-  for_each_tile(visit,
-                [&]<bool>(std::int64_t t) { raise_to_largest<kGeneral>(visit, t, largest); });
+  for_each_tile(visit, [&]<bool kPartial>(std::int64_t t) {
+    raise_to_largest<kGeneral, kPartial>(visit, t, largest);
+  });
   const auto least = broadcast(T(kLeastRaise) / visit.unit);
   for (int j = 0; j < kVectors; ++j) {
-    const auto over = greater(sums.v[j], broadcast(T(kRaiseAbove)));
+    const auto over = passes_limit(visit, sums.v[j]);
     if (!any(over)) continue;
     T* m = visit.group.m + S::kLanes * j;
     T* l = visit.group.l + S::kLanes * j;
@@ -71,7 +82,6 @@ void raise_references(const Visit<U>& visit, const RowVectors<U, kVectors>& sums
 template <bool kGeneral, class U, int kVectors>
 void visit_block(const Visit<U>& visit) {
   using S = DirectShape<U>;
-  using T = typename U::Number;
   if (visit.group.unset != 0) set_references<kGeneral, U, kVectors>(visit);
   RowVectors<U, kVectors> sums;
   const auto sum_block = [&] {
@@ -79,7 +89,7 @@ void visit_block(const Visit<U>& visit) {
     weigh_block<kGeneral>(visit, sums);
     for (int j = 0; j < kVectors; ++j) sums.v[j] = load(visit.group.l + S::kLanes * j) + sums.v[j];
     bool over = false;
-    for (auto& v : sums.v) over |= any(greater(v, broadcast(T(kRaiseAbove))));
+    for (auto& v : sums.v) over |= any(passes_limit(visit, v));
     return over;
   };
   if (sum_block()) {
@@ -103,6 +113,12 @@ template <class U, int kVectors = U::kTileVectors, class Action>
   action.template operator()<kVectors>();
 }
 
+/// Nothing is asked for that shows how exact weights and their sums are.
+inline bool only_out(const contract::DirectTask& task) {
+  return task.out.data && !task.lse.data && !task.entropy.data && !task.weights.data &&
+         task.top_count == 0 && !task.kept.data && !task.mass.data;
+}
+
 /// The row groups of a task and the worker's memory that they share.
 template <class U>
 struct Groups {
@@ -116,6 +132,7 @@ struct Groups {
   typename U::Keys k;
   typename U::Values v;
   Units units;
+  bool rough;
   int count = 0;
   typename S::Group group[kMostGroups];
 
@@ -125,7 +142,8 @@ struct Groups {
         bias(reinterpret_cast<T*>(t.scratch + t.layout.bias_bytes)),
         k(t.k, t.dims, reinterpret_cast<Operand*>(t.scratch + t.layout.keys_bytes)),
         v(t.v, t.value_dims, reinterpret_cast<Operand*>(t.scratch + t.layout.values_bytes)),
-        units(units_of(t.score)) {}
+        units(units_of(t.score)),
+        rough(only_out(t)) {}
 
   /// Sets up group `count` with the rows from `first` on.
   void add(std::byte* memory, std::int64_t first, std::int64_t end) {
@@ -159,9 +177,10 @@ void for_each_visit(Groups<U>& groups, Keys keys, const Action& action) {
       if (groups.task.score.slopes.data) place_rows(group, groups.task, block);
       using T = typename U::Number;
       using Rows = typename U::Values::Rows;
-      action(Visit<U>{
-          groups.task, group, view, groups.k.read(view), kValues ? groups.v.read(view) : Rows{},
-          U::left_factor(T(groups.units.factor)), T(groups.units.exponent), groups.p, groups.bias});
+      action(Visit<U>{groups.task, group, view, groups.k.read(view),
+                      kValues ? groups.v.read(view) : Rows{},
+                      U::left_factor(T(groups.units.factor)), T(groups.units.exponent),
+                      groups.rough, groups.p, groups.bias});
     }
   }
 }

@@ -12,6 +12,7 @@
 #include "kernels/tile.h"
 #include "kernels/visibility.h"
 #include "prim/prim.h"
+#include "prim/rough_exp2.h"
 
 namespace regard::REGARD_ISA {
 
@@ -40,6 +41,7 @@ struct Visit {
   typename U::Values::Rows v;
   Number factor;       ///< of a dot product, where the unit has not put it into the queries
   Number unit;         ///< Units::exponent
+  bool rough;          ///< weights may be bf16 from the start
   Number* p;           ///< (keys of the block, kWidth), or what the unit makes of that
   const Number* bias;  ///< (keys of the block, kWidth)
 };
@@ -55,13 +57,19 @@ template <class U>
   return lanes_of<typename U::Number>(visit.view.seen[key] >> (DirectShape<U>::kLanes * j));
 }
 
-/// Scores of kKeys keys of the block from `t` on, at `stage`. In a partial tile, those of keys that
-/// no row sees are any numbers; the caller masks them.
-template <bool kGeneral, bool kPartial, class U, int kVectors>
-[[gnu::always_inline]] inline auto score_tile(const Visit<U>& visit, std::int64_t t,
-                                              contract::Stage stage = contract::Stage::biased) {
+/// Dot products of kKeys keys of the block from `t` on, still to be multiplied by visit.factor.
+template <bool kPartial, class U, int kVectors>
+[[gnu::always_inline]] inline auto product_tile(const Visit<U>& visit, std::int64_t t) {
   Tile<typename U::Number, U::kTileKeys, kVectors> tile;
   U::template multiply_keys<kPartial>(visit, t, tile);
+  return tile;
+}
+
+/// Makes scores at `stage` of them.
+template <bool kGeneral, class U, int kVectors>
+[[gnu::always_inline]] inline void finish_scores(
+    const Visit<U>& visit, std::int64_t t, contract::Stage stage,
+    Tile<typename U::Number, U::kTileKeys, kVectors>& tile) {
   if constexpr (U::kScalesScores) {
     for (auto& row : tile.a) {
       for (auto& s : row) s = s * broadcast(visit.factor);
@@ -70,6 +78,15 @@ template <bool kGeneral, bool kPartial, class U, int kVectors>
   if constexpr (kGeneral) {
     apply_hook(visit.task.score, visit.group, visit.bias, stage, t, tile);
   }
+}
+
+/// Scores of kKeys keys of the block from `t` on, at `stage`. In a partial tile, those of keys that
+/// no row sees are any numbers; the caller masks them.
+template <bool kGeneral, bool kPartial, class U, int kVectors>
+[[gnu::always_inline]] inline auto score_tile(const Visit<U>& visit, std::int64_t t,
+                                              contract::Stage stage = contract::Stage::biased) {
+  auto tile = product_tile<kPartial, U, kVectors>(visit, t);
+  finish_scores<kGeneral>(visit, t, stage, tile);
   return tile;
 }
 
@@ -101,6 +118,45 @@ template <bool kGeneral, bool kPartial, class U, int kVectors>
   }
 }
 
+/// As weigh_tile from a tile of dot products, with weights that are bf16 from the start, and their
+/// sums: src/prim/rough_exp2.h.
+template <bool kGeneral, bool kPartial, class U, int kVectors>
+[[gnu::always_inline]] inline void weigh_tile_roughly(const Visit<U>& visit, std::int64_t t,
+                                                      Tile<float, U::kTileKeys, kVectors>& tile,
+                                                      RowVectors<U, kVectors>& sums) {
+  using S = DirectShape<U>;
+  if constexpr (kGeneral) finish_scores<true>(visit, t, contract::Stage::biased, tile);
+  const auto scale = broadcast(kRoughScale);
+  const auto offset = broadcast(kRoughOffset);
+  const auto nothing = broadcast(kRoughNothing);
+  const auto slope = scale * broadcast(visit.factor);
+#pragma GCC unroll 4
+  for (int j = 0; j < kVectors; ++j) {
+    const auto m = load(visit.group.m + S::kLanes * j);
+    const auto start = fma(m, broadcast(-kRoughScale), offset);
+    auto sum = broadcast(0.0f);
+#pragma GCC unroll 8
+    for (int i = 0; i < S::kKeys; i += 2) {
+      typename S::Vector z[2];
+#pragma GCC unroll 2
+      for (int n = 0; n < 2; ++n) {
+        if constexpr (kGeneral) {
+          z[n] = fma(exponent_of<true>(tile.a[i + n][j], m, visit.unit), scale, offset);
+        } else {
+          z[n] = fma(tile.a[i + n][j], slope, start);
+        }
+        // In this order a NaN stays.
+        z[n] = minimum(nothing, z[n]);
+        if constexpr (kPartial) z[n] = select(lanes_seeing(visit, t + i + n, j), z[n], nothing);
+      }
+      const auto pairs = U::weigh_roughly(z[0], z[1]);
+      sum = U::add_weights(pairs, sum);
+      store(visit.p + (t + i) / 2 * S::kWidth + S::kLanes * j, pairs);
+    }
+    sums.v[j] = sums.v[j] + sum;
+  }
+}
+
 /// Calls action<kPartial>(t) for every tile that some row sees, in ascending order.
 template <class U, class Action>
 [[gnu::always_inline]] inline void for_each_tile(const Visit<U>& visit, const Action& action) {
@@ -115,20 +171,57 @@ template <class U, class Action>
   }
 }
 
+/// A unit that works beside the vector instructions multiplies the next tile while the one before
+/// becomes weights.
+template <bool kGeneral, class U, int kVectors>
+void weigh_block_roughly(const Visit<U>& visit, RowVectors<U, kVectors>& sums) {
+  if constexpr (!U::kBesideVectors) {
+    for_each_tile(visit, [&]<bool kPartial>(std::int64_t t) {
+      auto tile = product_tile<kPartial, U, kVectors>(visit, t);
+      weigh_tile_roughly<kGeneral, kPartial>(visit, t, tile, sums);
+    });
+  } else {
+    Tile<float, U::kTileKeys, kVectors> tiles[2];
+    std::int64_t count = 0, before = 0;
+    bool partial = false;
+    const auto weigh = [&] {
+      auto& tile = tiles[count % 2];
+      if (partial) {
+        weigh_tile_roughly<kGeneral, true>(visit, before, tile, sums);
+      } else {
+        weigh_tile_roughly<kGeneral, false>(visit, before, tile, sums);
+      }
+    };
+    for_each_tile(visit, [&]<bool kPartial>(std::int64_t t) {
+      U::template multiply_keys<kPartial>(visit, t, tiles[(count + 1) % 2]);
+      if (count > 0) weigh();
+      ++count;
+      before = t;
+      partial = kPartial;
+    });
+    weigh();
+  }
+}
+
 /// P of the whole block and its sums. Sums are taken by tile, then by block, then over blocks:
 /// chains of at most 64 roundings and one for each block.
 template <bool kGeneral, class U, int kVectors>
 void weigh_block(const Visit<U>& visit, RowVectors<U, kVectors>& sums) {
+  if constexpr (U::kPairs) {
+    // A mask alone changes no score: with all pairs seen it leaves the bits of the plain form.
+    if (visit.rough && !has_hook(visit.task.score)) return weigh_block_roughly<false>(visit, sums);
+    if (visit.rough) return weigh_block_roughly<kGeneral>(visit, sums);
+  }
   for_each_tile(visit, [&]<bool kPartial>(std::int64_t t) {
     weigh_tile<kGeneral, kPartial>(visit, t, sums);
   });
 }
 
 /// Raises `largest` to the largest score in the tile among the keys that each row sees.
-template <bool kGeneral, class U, int kVectors>
+template <bool kGeneral, bool kPartial, class U, int kVectors>
 void raise_to_largest(const Visit<U>& visit, std::int64_t t, RowVectors<U, kVectors>& largest) {
   using S = DirectShape<U>;
-  const auto tile = score_tile<kGeneral, true, U, kVectors>(visit, t);
+  const auto tile = score_tile<kGeneral, kPartial, U, kVectors>(visit, t);
   for (int i = 0; i < S::kKeys; ++i) {
     for (int j = 0; j < kVectors; ++j) {
       largest.v[j] =

@@ -32,6 +32,8 @@ struct DotUnit {
   static constexpr int kWidth = kTileVectors * Simd<float>::kLanes;
   static constexpr std::int64_t kPanelKeys = kBlockKeys;
   static constexpr bool kScalesScores = true;
+  static constexpr bool kPairs = true;
+  static constexpr bool kBesideVectors = false;
 
   static float left_factor(float factor) { return split_factor(factor).rest; }
 
@@ -59,6 +61,15 @@ struct DotUnit {
   [[gnu::always_inline]] static inline void store_weights(const Simd<float>::Vector (&weights)[2],
                                                           float* p, std::int64_t key, int lane) {
     store(p + key / 2 * kWidth + lane, bf16_pairs(weights[0], weights[1]));
+  }
+
+  [[gnu::always_inline]] static inline auto weigh_roughly(Simd<float>::Vector z_low,
+                                                          Simd<float>::Vector z_high) {
+    return rough_exp2_pairs(z_low, z_high);
+  }
+  [[gnu::always_inline]] static inline auto add_weights(Simd<float>::Vector pairs,
+                                                        Simd<float>::Vector sum) {
+    return add_pairs(pairs, sum);
   }
 
   /// O' += V' P' for the block, summed apart and added once. Hidden pairs have a weight of 0 and

@@ -29,7 +29,8 @@ struct FmaUnit {
   static constexpr int kKeysStored = 1;
   static constexpr int kWidth = kTileVectors * Simd<T>::kLanes;
   static constexpr std::int64_t kPanelKeys = kBlockKeys;
-  static constexpr bool kScalesScores = false;
+  static constexpr bool kScalesScores = false;  ///< the factor waits for left_factor
+  static constexpr bool kPairs = false;
 
   /// The factor of dot products is in the queries.
   static T left_factor(T) { return 1; }

@@ -36,8 +36,13 @@ struct Units {
   double natural = 1;   ///< of a score, for natural units
 };
 
+/// Scores are more than dot products times a factor.
+inline bool has_hook(const contract::Score& score) {
+  return score.softcap != 0 || score.bias.data || score.slopes.data;
+}
+
 inline Units units_of(const contract::Score& score) {
-  if (score.softcap != 0 || score.bias.data || score.slopes.data) return {score.scale, kLog2E, 1};
+  if (has_hook(score)) return {score.scale, kLog2E, 1};
   return {score.scale * kLog2E, 1, kLn2};
 }
 

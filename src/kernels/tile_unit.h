@@ -33,6 +33,8 @@ struct TileUnit {
   static constexpr int kVectorStep = kTileSide / Simd<float>::kLanes;
   static constexpr std::int64_t kPanelKeys = kBlockKeys + kTileKeys;
   static constexpr bool kScalesScores = true;
+  static constexpr bool kPairs = true;
+  static constexpr bool kBesideVectors = true;
 
   static float left_factor(float factor) { return split_factor(factor).rest; }
 
@@ -56,6 +58,15 @@ struct TileUnit {
   [[gnu::always_inline]] static inline void store_weights(const Simd<float>::Vector (&weights)[2],
                                                           float* p, std::int64_t key, int lane) {
     store(p + key / 2 * kWidth + lane, Tiles::bf16_pairs(weights[0], weights[1]));
+  }
+
+  [[gnu::always_inline]] static inline auto weigh_roughly(Simd<float>::Vector z_low,
+                                                          Simd<float>::Vector z_high) {
+    return Tiles::rough_exp2_pairs(z_low, z_high);
+  }
+  [[gnu::always_inline]] static inline auto add_weights(Simd<float>::Vector pairs,
+                                                        Simd<float>::Vector sum) {
+    return Tiles::add_pairs(pairs, sum);
   }
 
   /// O' += V' P' for the block, summed apart and added once. Hidden pairs have a weight of 0 and

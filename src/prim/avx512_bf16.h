@@ -1,7 +1,8 @@
-// The operations of AVX-512, and the bf16 dot instruction with its conversion.
+// The operations of AVX-512, and what takes bf16 two by two.
 #pragma once
 
 #include "prim/avx512.h"
+#include "prim/rough_exp2.h"
 
 namespace regard::REGARD_ISA {
 
@@ -24,6 +25,23 @@ namespace regard::REGARD_ISA {
                                          19, 3, 18, 2, 17, 1, 16, 0);
   const auto both = __m512i(_mm512_cvtne2ps_pbh(high, low));
   return _mm512_castsi512_ps(_mm512_permutexvar_epi16(order, both));
+}
+
+/// c + both halves of a.
+[[gnu::always_inline]] inline __m512 add_pairs(__m512 a, __m512 c) {
+  return dot(a, _mm512_castsi512_ps(_mm512_set1_epi32(0x3f803f80)), c);
+}
+
+/// 2^x of both as bf16, from z: src/prim/rough_exp2.h.
+[[gnu::always_inline]] inline __m512 rough_exp2_pairs(__m512 z_low, __m512 z_high) {
+  const __m512i interleave =
+      _mm512_set4_epi32(0x0f0e0706, 0x0d0c0504, 0x0b0a0302, 0x09080100);  // of 8 words in 16 bytes
+  const __m512i z = _mm512_shuffle_epi8(
+      _mm512_packus_epi32(_mm512_cvtps_epi32(z_low), _mm512_cvtps_epi32(z_high)), interleave);
+  const __m512i line =
+      _mm512_mask_permutexvar_epi8(_mm512_set1_epi8(-1), 0x5555555555555555,
+                                   _mm512_srli_epi16(z, 2), _mm512_load_si512(kRoughTable));
+  return _mm512_castsi512_ps(_mm512_srli_epi16(_mm512_sub_epi16(line, z), 1));
 }
 
 }  // namespace regard::REGARD_ISA

@@ -103,6 +103,12 @@ struct AmxTiles {
   [[gnu::always_inline]] static inline __m512 bf16_pairs(__m512 low, __m512 high) {
     return regard::REGARD_ISA::bf16_pairs(low, high);
   }
+  [[gnu::always_inline]] static inline __m512 add_pairs(__m512 a, __m512 c) {
+    return regard::REGARD_ISA::add_pairs(a, c);
+  }
+  [[gnu::always_inline]] static inline __m512 rough_exp2_pairs(__m512 z_low, __m512 z_high) {
+    return regard::REGARD_ISA::rough_exp2_pairs(z_low, z_high);
+  }
 };
 
 }  // namespace regard::REGARD_ISA

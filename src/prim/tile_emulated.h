@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "prim/convert.h"
+#include "prim/rough_exp2.h"
 #include "prim/tile_operand.h"
 
 namespace regard::REGARD_ISA {
@@ -48,7 +49,40 @@ struct EmulatedTiles {
     return load(words);
   }
 
+  /// c + both halves of a.
+  static Simd<float>::Vector add_pairs(Simd<float>::Vector a, Simd<float>::Vector c) {
+    constexpr int lanes = Simd<float>::kLanes;
+    alignas(64) float low[lanes], high[lanes];
+    alignas(64) float words[lanes];
+    store(words, a);
+    for (int n = 0; n < lanes; ++n) low[n] = low_half(std::bit_cast<std::uint32_t>(words[n]));
+    for (int n = 0; n < lanes; ++n) high[n] = high_half(std::bit_cast<std::uint32_t>(words[n]));
+    return c + load(low) + load(high);
+  }
+
+  /// 2^x of both as bf16, from z: src/prim/rough_exp2.h.
+  static Simd<float>::Vector rough_exp2_pairs(Simd<float>::Vector z_low,
+                                              Simd<float>::Vector z_high) {
+    constexpr int lanes = Simd<float>::kLanes;
+    alignas(64) float z[2][lanes];
+    alignas(64) float words[lanes];
+    store(z[0], z_low);
+    store(z[1], z_high);
+    for (int n = 0; n < lanes; ++n) {
+      words[n] = std::bit_cast<float>(std::uint32_t{rough_bits(clamped(z[0][n]))} |
+                                      std::uint32_t{rough_bits(clamped(z[1][n]))} << 16);
+    }
+    return load(words);
+  }
+
  private:
+  /// To the nearest integer of 16 bits, ties to even; NaN gives 0, as does what no integer holds.
+  static std::uint16_t clamped(float z) {
+    if (!(z > 0)) return 0;
+    if (z >= 65535) return 65535;
+    return std::uint16_t(std::int32_t(z + 0x1p23f - 0x1p23f));
+  }
+
   static std::uint32_t flushed(std::uint32_t half) {
     return (half & 0x7f80) != 0 ? half : half & 0x8000;
   }

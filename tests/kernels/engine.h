@@ -59,6 +59,20 @@ Result<T, Out> run_forward(const Inputs<T>& in, const Options& asked,
   return result;
 }
 
+/// Out of a call that asks for nothing else.
+template <class T, class Out = T>
+TestTensor<Out> run_out(const Inputs<T>& in, const Options& options) {
+  const Shape& q = in.q.shape();
+  TestTensor<Out> out({q[0], q[1], q[2], in.v.shape()[3]});
+  Outputs outputs;
+  outputs.out = out.tensor();
+  const Status status = forward(one_thread(), in.q.view(), in.k.view(), in.v.view(), outputs,
+                                on_test_path<T>(options));
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(out.unwritten(), 0);
+  return out;
+}
+
 /// Every row of out and lse within the bound of docs/numerics.md (`rows` sampled rows, 0: all).
 template <class T, class Out>
 testing::AssertionResult matches_oracle(const Inputs<T>& in, const Options& options,

@@ -157,11 +157,13 @@ template <class T, class Out = T>
 struct FullResult {
   using C = ComputeType<T>;
   TestTensor<Out> out;
+  TestTensor<Out> alone;  ///< out of a call that asks for nothing else
   TestTensor<C> lse, entropy, top_weights, key_mass, weights;
   TestTensor<std::int64_t> top_keys;
 
   FullResult(const Inputs<T>& in, std::int64_t rows, std::int64_t top, Layout layout)
       : out(at(in, in.q.shape()[2], in.v.shape()[3]), layout),
+        alone(at(in, in.q.shape()[2], in.v.shape()[3]), layout),
         lse(at(in, in.q.shape()[2], 1), layout),
         entropy(at(in, in.q.shape()[2], 1), layout),
         top_weights(at(in, in.q.shape()[2], top), layout),
@@ -177,6 +179,11 @@ struct FullResult {
             .top_weights = top_weights.tensor(),
             .top_keys = top_keys.tensor(),
             .key_mass = key_mass.tensor()};
+  }
+  Outputs only_out() {
+    Outputs outputs;
+    outputs.out = alone.tensor();
+    return outputs;
   }
 
  private:
@@ -199,10 +206,12 @@ FullResult<T, Out> run_full(const Inputs<T>& in, const Options& asked,
   const Options options = on_test_path<T>(asked);
   const auto rows = options.rows.empty() ? in.q.shape()[2] : std::int64_t(options.rows.size());
   FullResult<T, Out> r(in, rows, top, layout);
-  const Status status =
-      forward(context, in.q.view(), in.k.view(), in.v.view(), r.outputs(), options);
-  EXPECT_TRUE(status.ok()) << status.message();
-  expect_written(r.out, r.lse, r.entropy, r.top_weights, r.top_keys, r.key_mass, r.weights);
+  for (const Outputs& outputs : {r.outputs(), r.only_out()}) {
+    const Status status = forward(context, in.q.view(), in.k.view(), in.v.view(), outputs, options);
+    EXPECT_TRUE(status.ok()) << status.message();
+  }
+  expect_written(r.out, r.alone, r.lse, r.entropy, r.top_weights, r.top_keys, r.key_mass,
+                 r.weights);
   return r;
 }
 
@@ -211,6 +220,7 @@ template <class T, class Out>
 testing::AssertionResult same_bits(const FullResult<T, Out>& a, const FullResult<T, Out>& b) {
   const std::pair<const char*, bool> parts[] = {
       {"out", a.out.same_bits(b.out)},
+      {"out alone", a.alone.same_bits(b.alone)},
       {"lse", a.lse.same_bits(b.lse)},
       {"entropy", a.entropy.same_bits(b.entropy)},
       {"top_weights", a.top_weights.same_bits(b.top_weights)},
@@ -242,6 +252,7 @@ testing::AssertionResult same_row(const FullResult<T>& a, const Row& r, const Fu
                                   const Row& s) {
   const std::pair<const char*, bool> parts[] = {
       {"out", same_row(a.out, r, x.out, s)},
+      {"out alone", same_row(a.alone, r, x.alone, s)},
       {"lse", same_row(a.lse, r, x.lse, s)},
       {"entropy", same_row(a.entropy, r, x.entropy, s)},
       {"top_weights", same_row(a.top_weights, r, x.top_weights, s)},

@@ -70,9 +70,11 @@ void expect_unseen_keys_unread(const ProblemShape& shape, const FullOptions<T>& 
   }
   ASSERT_GT(hidden, 0);
   FullResult<T> result(in, shape.sq, 3, Layout::bhsd);
-  const Status status = forward(one_thread(), in.q.view(), k.view(), v.view(), result.outputs(),
-                                on_test_path<T>(laid.options));
-  ASSERT_TRUE(status.ok()) << status.message();
+  for (const Outputs& outputs : {result.outputs(), result.only_out()}) {
+    const Status status = forward(one_thread(), in.q.view(), k.view(), v.view(), outputs,
+                                  on_test_path<T>(laid.options));
+    ASSERT_TRUE(status.ok()) << status.message();
+  }
   EXPECT_TRUE(same_bits(result, expected));
 }
 

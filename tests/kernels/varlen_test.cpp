@@ -37,10 +37,12 @@ FullResult<T> run_packed(const Inputs<T>& in, const Lengths& lengths, const Opti
   FullResult<T> r(in, in.q.shape()[2], 3, layout);
   Outputs outputs = r.outputs();
   outputs.weights = {};
-  const Status status = forward_varlen(context, in.q.view(), in.k.view(), in.v.view(), {q, kv},
-                                       outputs, on_test_path<T>(options));
-  EXPECT_TRUE(status.ok()) << status.message();
-  expect_written(r.out, r.lse, r.entropy, r.top_weights, r.top_keys, r.key_mass);
+  for (const Outputs& wanted : {outputs, r.only_out()}) {
+    const Status status = forward_varlen(context, in.q.view(), in.k.view(), in.v.view(), {q, kv},
+                                         wanted, on_test_path<T>(options));
+    EXPECT_TRUE(status.ok()) << status.message();
+  }
+  expect_written(r.out, r.alone, r.lse, r.entropy, r.top_weights, r.top_keys, r.key_mass);
   return r;
 }
 
@@ -62,6 +64,7 @@ void expect_sequence(const FullResult<T>& packed, const Row& first, std::int64_t
   for_each_index({1, heads, rows, 1}, [&](auto, auto h, auto i, auto) {
     const Row there{0, h, first.i + i}, here{0, h, i};
     EXPECT_TRUE(same_row(packed.out, there, single.out, here) &&
+                same_row(packed.alone, there, single.alone, here) &&
                 same_row(packed.lse, there, single.lse, here) &&
                 same_row(packed.entropy, there, single.entropy, here) &&
                 same_row(packed.top_weights, there, single.top_weights, here) &&

@@ -36,10 +36,9 @@ Isa find_isa(std::string_view name) {
                       __builtin_cpu_supports("avx512cd");
   if (name == "avx2") return present_if(avx2);
   if (name == "avx512") return present_if(avx2 && avx512);
-  if (name == "avx512_bf16") return present_if(avx2 && avx512 && has_flag("avx512_bf16"));
-  if (name == "amx") {
-    return present_if(avx2 && avx512 && has_flag("avx512_bf16") && has_flag("amx_bf16"));
-  }
+  const bool bf16 = avx2 && avx512 && has_flag("avx512_bf16") && has_flag("avx512vbmi");
+  if (name == "avx512_bf16") return present_if(bf16);
+  if (name == "amx") return present_if(bf16 && has_flag("amx_bf16"));
 #else
   if (name.starts_with("av") || name == "amx") return Isa::lacking;
 #endif
