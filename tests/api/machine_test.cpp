@@ -51,6 +51,24 @@ TEST(Peak, IsAPlausibleSpeed) {
   }
 }
 
+TEST(Peak, OfAUnitIsThatOfTheTypeThatCallsComputeIn) {
+  for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16}) {
+    double flops = 0;
+    ASSERT_TRUE(measure_peak("fma", dtype, 1, flops).ok());
+    EXPECT_GT(flops, 1e7);
+  }
+}
+
+TEST(Peak, OfAnUnknownUnitIsUnsupported) {
+  double flops = -1;
+  const Status status = measure_peak("abacus", DType::f32, 1, flops);
+  EXPECT_EQ(status.code(), StatusCode::unsupported);
+  EXPECT_NE(status.message().find("unit: "), std::string::npos) << status.message();
+  EXPECT_NE(status.message().find("'abacus' for f32"), std::string::npos) << status.message();
+  EXPECT_EQ(measure_peak("fma", DType::i64, 1, flops).code(), StatusCode::unsupported);
+  EXPECT_EQ(flops, -1);
+}
+
 TEST(Peak, TakesAtLeastOneRepeat) {
   for (const int repeats : {0, -4}) {
     double flops = 0;
