@@ -56,12 +56,11 @@ BenchMask parse_window(const std::string& name, const std::string& text) {
 
 BenchMask parse_mask(const std::string& name, const std::string& text) {
   if (text.starts_with(kWindow)) return parse_window(name, text);
-  const std::vector<std::string> words = {"plain", "causal", "bottom_right",
-                                          std::string(kWindow) + "LEFT,RIGHT"};
   constexpr Causal alignments[] = {Causal::none, Causal::top_left, Causal::bottom_right};
-  const std::size_t word = parse_choice(name, text, words);
-  if (word < std::size(alignments)) return {alignments[word], {}};
-  throw Error(fmt::format("{}: '{}': LEFT and RIGHT stand for numbers", name, text));
+  // The last of the words is there to be read: a text that is it has gone the other way.
+  const std::size_t word = parse_choice(
+      name, text, {"plain", "causal", "bottom_right", std::string(kWindow) + "LEFT,RIGHT"});
+  return {alignments[word], {}};
 }
 
 /// Pairs of a row and a key that it sees, of one head.

@@ -53,14 +53,14 @@ void BenchTable::print_speed(const Speed& speed) {
 void BenchTable::print_before(const BenchRow& row) {
   fmt::print("{:<{}}", "  before", shape_width_ + mask_width_);
   if (!row.comparison) {
-    fmt::print("{:>9}  no such row\n", "-");
+    fmt::print("{:>9}  no such row, or a wrong one\n", "-");
     return;
   }
   const Comparison& c = *row.comparison;
   const std::string share =
-      c.share_ratio ? fmt::format("{:.3f}", *c.share_ratio) : std::string("-");
-  fmt::print("{:>9}  time {:.3f}, share {}{}{}\n", time_text(c.before_seconds), c.time_ratio, share,
-             c.verdict.empty() ? "" : ": ", c.verdict);
+      c.share_ratio ? fmt::format("x{:.3f}", *c.share_ratio) : std::string("-");
+  fmt::print("{:>9}  time x{:.3f}, share {}{}{}\n", time_text(c.before_seconds), c.time_ratio,
+             share, c.verdict.empty() ? "" : ": ", c.verdict);
   ++compared_;
   if (!c.verdict.empty()) ++worse_;
 }
@@ -74,7 +74,7 @@ void BenchTable::print(const BenchRow& row) {
   } else {
     fmt::print("WRONG: an error of {:.3g} times its bound\n", row.speed.worst_units);
   }
-  if (earlier_) print_before(row);
+  if (earlier_ && row.speed.right) print_before(row);
   ++rows_;
   std::fflush(stdout);
 }

@@ -64,6 +64,7 @@ void add_each_value(CLI::App& app, const Flag& flag, const Take& take) {
   app.add_option_function<std::vector<std::string>>(flag.names, take_all, flag.help)
       ->type_name(flag.value)
       ->expected(1)
+      ->allow_extra_args(false)  // the next word is none of its values
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
