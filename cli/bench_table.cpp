@@ -14,6 +14,11 @@ std::string count_text(int count, const char* what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
+/// A machine that others use may give thousands of percent.
+std::string spread_text(double spread) {
+  return spread < 10 ? fmt::format("{:.1f}%", 100 * spread) : fmt::format("{:.0f}%", 100 * spread);
+}
+
 }  // namespace
 
 BenchTable::BenchTable(const std::vector<Workload>& grid, const Earlier* earlier)
@@ -44,8 +49,8 @@ void BenchTable::print_group(const BenchRow& row) {
 
 void BenchTable::print_speed(const Speed& speed) {
   constexpr double kGiga = 1e9;
-  fmt::print("{:>9}{:>10}{:>7.1f}%{:>8.1f}{:>8.1f}{:>6.1f}%{}\n", time_text(speed.least_seconds),
-             time_text(speed.median_seconds), 100 * speed.spread(), speed.rate() / kGiga,
+  fmt::print("{:>9}{:>10} {:>7}{:>8.1f}{:>8.1f}{:>6.1f}%{}\n", time_text(speed.least_seconds),
+             time_text(speed.median_seconds), spread_text(speed.spread()), speed.rate() / kGiga,
              speed.peak / kGiga, 100 * speed.share(), speed.steady() ? "" : "*");
   if (!speed.steady()) ++unsteady_;
 }
