@@ -9,8 +9,9 @@
 
 namespace regard::cli {
 
-std::string unit_of(const Explanation&) {
-  return "fma";  // of every path there is
+std::string unit_of(const Explanation& explanation) {
+  // An emulated unit is made of vectors' multiply-adds.
+  return explanation.unit.starts_with("emulated") ? "fma" : explanation.unit;
 }
 
 double measure_peak_of(const std::string& unit, DType dtype, int threads) {

@@ -35,8 +35,9 @@ REGARD_API Status describe_machine(MachineInfo& info) noexcept;
 
 /// Peak of one core's `unit` for calls with elements of `dtype`, in floating-point operations per
 /// second (a multiply-add counts two): the best of `repeats` runs of a register-only loop of about
-/// 2 ms. "fma" is the vectors' multiply-add in the type that such calls compute in.
-/// Errors: those of describe_machine; unsupported where the ISA in use has no such unit.
+/// 2 ms. "fma" is the vectors' multiply-add in the type that such calls compute in; "dot" and
+/// "tile" are what the ISA in use has for bf16. Explanation::unit names that of a call. Errors:
+/// those of describe_machine; unsupported where the ISA in use has no such unit.
 REGARD_API Status measure_peak(std::string_view unit, DType dtype, int repeats,
                                double& flops) noexcept;
 

@@ -33,8 +33,11 @@ double seconds(const contract::PeakLoop& loop, std::int64_t iterations) {
 /// Null where the ISA has no such unit.
 const contract::PeakLoop* peak_loop(const contract::KernelTable& table, std::string_view unit,
                                     DType dtype) {
-  if (unit != "fma" || !is_float(dtype)) return nullptr;
-  return compute_type(dtype) == DType::f64 ? table.peak_f64 : table.peak_f32;
+  if (unit == table.direct_f32->unit && is_float(dtype)) {
+    return compute_type(dtype) == DType::f64 ? table.peak_f64 : table.peak_f32;
+  }
+  const contract::DirectKernel& tiles = *table.tiles_bf16;
+  return unit == tiles.unit && !tiles.emulated && dtype == DType::bf16 ? table.peak_bf16 : nullptr;
 }
 
 double best_rate(const contract::PeakLoop& loop, int repeats) {
