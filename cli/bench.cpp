@@ -1,30 +1,53 @@
-// regard bench: speed of a few shapes beside the multiply-add peak, or what options cost.
+// regard bench: speed over a grid of calls beside the peak, or what options cost.
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
+#include "bench_compare.h"
 #include "bench_options.h"
+#include "bench_record.h"
+#include "bench_table.h"
 #include "command.h"
 #include "flags.h"
+#include "json_file.h"
 #include "regard/context.h"
-#include "regard/machine.h"
 #include "report.h"
-#include "speed.h"
 #include "suggest.h"
-#include "text.h"
 
 namespace regard::cli {
 namespace {
 
 constexpr char kUsage[] = "bench [FLAGS]\n       regard bench options [FLAGS]";
 constexpr char kMore[] =
-    "GF/s counts 4 B H S S D operations, halved when causal. The peak is that of a loop of\n"
-    "multiply-adds in registers, run in turns with attention on as many threads; best is set\n"
-    "against best. spread is how much slower the slowest run was. Before it is timed, every\n"
-    "result is checked on 16 rows against the oracle; a wrong one is exit code 1.\n"
+    "The rows are all combinations of the shapes, masks, types and threads that are given; each\n"
+    "of these flags takes a list with commas, or comes several times. A shape is BxHxSxD. Where\n"
+    "queries and keys differ, H, S and D are two numbers, queries/keys: 1x32/8x1/4096x128 is one\n"
+    "row of each of 32 query heads over 4096 keys of 8 KV heads, and x192/128 at the end are\n"
+    "values of size 128 under queries and keys of 192.\n"
+    "\n"
+    "least and median are times of one call. spread is how much slower the slowest was. GF/s\n"
+    "counts 2 (D + Dv) operations for each pair of a query head's row and a key, half of the\n"
+    "pairs if causal and Sq = Skv, else those that the mask leaves. peak is the best of a loop in\n"
+    "registers on the unit that computes the products (fma: the vectors' multiply-adds; dot, "
+    "tile:\n"
+    "units for bf16), run in turns with attention on as many threads; share is GF/s over peak, "
+    "best\n"
+    "over best. Where the median of the peaks stays more than 5% below the best, the clock moved "
+    "or\n"
+    "something else ran: the run is tried again, up to 3 times, and marked * if that never helps.\n"
+    "Before it is timed, every result is checked on 16 rows against the oracle; a wrong one is\n"
+    "exit code 1.\n"
+    "\n"
+    "--compare shows below each row what it was in an earlier --json FILE: the ratio now / before\n"
+    "of the least times and of the shares. A change of the clock moves times and leaves shares.\n"
+    "Rows that are worse by more than 3% are marked; that is no error, and short calls wander by\n"
+    "more without many --repeats. Without --shape, --mask, --dtype and --threads the rows of FILE\n"
+    "are measured again, and as often as then.\n"
     "\n"
     "'bench options' is a table of what options and outputs cost, in f32: the call with one of\n"
     "them and the call without are run in turns in this process, and ratio is the least time of\n"
@@ -35,84 +58,122 @@ constexpr char kMore[] =
     "\n"
     "Examples:\n"
     "  regard bench\n"
-    "  regard bench options --repeats 10\n"
-    "  regard bench --shape 1x8x2048x64 --dtype f64 --threads 2 --repeats 20\n";
+    "  regard bench --shape 1x8x2048x64,1x8x4096x64 --dtype f32,f64 --threads 1,2\n"
+    "  regard bench --shape 1x32/8x2048x128 --mask causal,window:255,0 --json before.json\n"
+    "  regard bench --compare before.json\n"
+    "  regard bench options --repeats 10\n";
 
 struct BenchFlags {
   std::string what;  ///< "" or "options"
-  std::vector<std::vector<std::int64_t>> shapes;
-  std::optional<DType> dtype;
-  bool json = false;
-  std::optional<std::int64_t> threads, repeats;
+  std::vector<BenchShape> shapes;
+  std::vector<BenchMask> masks;
+  std::vector<DType> dtypes;
+  std::vector<std::int64_t> threads;
+  std::optional<std::int64_t> repeats, runs;
+  std::string json, compare;
+
+  bool no_grid() const {
+    return shapes.empty() && masks.empty() && dtypes.empty() && threads.empty();
+  }
 };
 
-const std::vector<std::vector<std::int64_t>> kShapes = {
-    {1, 8, 1024, 64}, {1, 8, 1024, 128}, {1, 4, 4096, 128}, {1, 1, 16384, 64}};
-const std::vector<std::int64_t> kOptionsShape = {1, 2, 2048, 64};
+const std::vector<BenchShape> kShapes = {{1, 8, 8, 1024, 1024, 64, 64},
+                                         {1, 8, 8, 1024, 1024, 128, 128},
+                                         {1, 4, 4, 4096, 4096, 128, 128},
+                                         {1, 1, 1, 16384, 16384, 64, 64}};
+const std::vector<BenchMask> kMasks = {{}, {Causal::top_left, {}}};
+const BenchShape kOptionsShape = {1, 2, 2, 2048, 2048, 64, 64};
 
-std::vector<std::int64_t> parse_shape(const std::string& text) {
-  std::vector<std::int64_t> shape = parse_integers("--shape", text, 'x');
-  const double elements = [&] {
-    double product = 1;
-    for (const std::int64_t length : shape) product *= double(length);
-    return product;
-  }();
-  const bool positive = std::all_of(shape.begin(), shape.end(), [](auto n) { return n > 0; });
-  if (shape.size() != 4 || !positive) {
-    throw Error(fmt::format("--shape: '{}' is not BxHxSxD, four numbers of at least 1", text));
-  }
-  if (elements > 0x1p40) throw Error(fmt::format("--shape: {} is larger than any memory", text));
-  return shape;
+template <class T>
+std::vector<T> or_else(const std::vector<T>& given, const std::vector<T>& absent) {
+  return given.empty() ? absent : given;
 }
 
-int bounded(const char* name, const std::optional<std::int64_t>& given, int absent, int lowest,
-            int highest) {
-  const std::int64_t value = given.value_or(absent);
+int bounded(const char* name, std::int64_t value, int lowest, int highest) {
   if (value < lowest || value > highest) {
     throw Error(fmt::format("{}: {} is not in [{}, {}]", name, value, lowest, highest));
   }
   return int(value);
 }
 
-void print_row(const Workload& workload, const Speed& speed) {
-  const double giga = 1e9;
-  fmt::print("{:<16} {:<7}", workload.shape(), workload.causal ? "causal" : "");
-  if (!speed.right) {
-    fmt::print("WRONG: an error of {:.3g} times its bound\n", speed.worst_units);
-  } else {
-    fmt::print("{:>9.1f} {:>9.1f} {:>6.1f}% {:>9.1f} {:>6.1f}%\n", speed.best / giga,
-               speed.median / giga, 100 * (speed.best / speed.worst - 1), speed.peak / giga,
-               100 * speed.share());
-  }
-  std::fflush(stdout);  // a row may take seconds: shown when it is there, in a pipe too
+int thread_count(std::int64_t given) {
+  const int threads = bounded("--threads", given, 0, kMostThreads);
+  return threads == 0 ? Context().threads() : threads;
 }
 
-void set_shape(Workload& workload, const std::vector<std::int64_t>& shape) {
-  workload.batch = shape[0];
-  workload.heads = shape[1];
-  workload.length = shape[2];
-  workload.head_dim = shape[3];
+Effort effort_of(const BenchFlags& flags, const Effort& absent) {
+  return {bounded("--repeats", flags.repeats.value_or(absent.repeats), 1, 1'000'000),
+          bounded("--runs", flags.runs.value_or(absent.runs), 1, 1000)};
 }
 
-int bench_shapes(const BenchFlags& flags, Workload workload) {
-  MachineInfo machine;
-  require(describe_machine(machine));
-  fmt::print("{}, {}, {}, {} thread{}, {} runs each\n\n", machine.cpu, machine.isa,
-             dtype_name(workload.dtype), workload.threads, workload.threads == 1 ? "" : "s",
-             workload.repeats);
-  fmt::print("{:<16} {:<7}{:>9} {:>9} {:>7} {:>9} {:>7}\n", "BxHxSxD", "", "GF/s", "median",
-             "spread", "peak", "share");
-  Report report;
-  for (const std::vector<std::int64_t>& shape : flags.shapes.empty() ? kShapes : flags.shapes) {
-    for (const bool causal : {false, true}) {
-      set_shape(workload, shape);
-      workload.causal = causal;
-      const Speed speed = measure_speed(workload);
-      print_row(workload, speed);
-      report.count(speed.right);
+/// All combinations, types and threads varying least; none twice.
+std::vector<Workload> grid_of(const BenchFlags& flags) {
+  std::vector<Workload> grid;
+  std::unordered_set<std::string> keys;
+  for (const DType dtype : or_else(flags.dtypes, {DType::f32})) {
+    for (const std::int64_t given : or_else(flags.threads, {1})) {
+      const int threads = thread_count(given);
+      for (const BenchShape& shape : or_else(flags.shapes, kShapes)) {
+        for (const BenchMask& mask : or_else(flags.masks, kMasks)) {
+          const Workload workload = {shape, mask, dtype, threads};
+          if (keys.insert(key_of(workload)).second) grid.push_back(workload);
+        }
+      }
     }
   }
+  return grid;
+}
+
+std::vector<Workload> grid_of(const BenchRecord& record) {
+  std::vector<Workload> grid;
+  for (const BenchRow& row : record.rows) grid.push_back(row.workload);
+  return grid;
+}
+
+int bench_grid(const BenchFlags& flags, JsonFile* json) {
+  std::optional<Earlier> earlier;
+  if (!flags.compare.empty()) {
+    earlier.emplace(flags.compare, read_record("--compare", flags.compare));
+  }
+  const std::vector<Workload> grid =
+      earlier && flags.no_grid() ? grid_of(earlier->record()) : grid_of(flags);
+  const Effort effort = effort_of(flags, earlier ? earlier->record().effort : Effort());
+  BenchRecord record = record_here(effort);
+  BenchTable table(grid, earlier ? &*earlier : nullptr);
+  const bool shown = !json || !json->is_stdout();
+  if (shown) table.print_head(record);
+  Report report;
+  for (const Workload& workload : grid) {
+    BenchRow row = {workload, measure_speed(workload, effort), {}};
+    if (earlier) row.comparison = earlier->compare(workload, row.speed);
+    if (shown) table.print(row);
+    report.count(row.speed.right);
+    record.rows.push_back(std::move(row));
+  }
+  if (shown) table.print_foot();
+  if (json) json->write(json_text(record));
   return report.exit_code();
+}
+
+int bench_the_options(const BenchFlags& flags, JsonFile* json) {
+  const auto refuse = [](bool given, const char* sentence) {
+    if (given) throw Error(sentence);
+  };
+  refuse(!flags.dtypes.empty(), "--dtype: 'bench options' is f32");
+  refuse(!flags.masks.empty(), "--mask: 'bench options' has masks of its own");
+  refuse(flags.runs.has_value(), "--runs: 'bench options' makes one run; give it more --repeats");
+  refuse(!flags.compare.empty(), "--compare: it belongs to 'bench' without options");
+  refuse(flags.shapes.size() > 1 || flags.threads.size() > 1,
+         "'bench options' takes one --shape and one --threads");
+  Workload workload;
+  workload.shape = flags.shapes.empty() ? kOptionsShape : flags.shapes.front();
+  if (!workload.shape.plain()) {
+    throw Error(
+        fmt::format("--shape: '{}' has queries unlike its keys; 'bench options' takes BxHxSxD",
+                    text_of(workload.shape)));
+  }
+  workload.threads = thread_count(flags.threads.empty() ? 1 : flags.threads.front());
+  return bench_options(workload, effort_of(flags, {}).repeats, json);
 }
 
 int run(const BenchFlags& flags) {
@@ -121,34 +182,64 @@ int run(const BenchFlags& flags) {
     throw Error(fmt::format("'{}' is not 'options', the one other table{}", flags.what,
                             did_you_mean(flags.what, {"options"})));
   }
-  if (options && flags.dtype) throw Error("--dtype: 'bench options' is f32");
-  if (!options && flags.json) throw Error("--json: it belongs to 'bench options'");
-  Workload workload;
-  workload.dtype = flags.dtype.value_or(DType::f32);
-  workload.threads = bounded("--threads", flags.threads, 1, 0, 1024);
-  workload.repeats = bounded("--repeats", flags.repeats, 5, 1, 1'000'000);
-  if (workload.threads == 0) workload.threads = Context().threads();
-  if (!options) return bench_shapes(flags, workload);
-  set_shape(workload, flags.shapes.empty() ? kOptionsShape : flags.shapes[0]);
-  return bench_options(workload, flags.json);
+  std::optional<JsonFile> json;
+  if (!flags.json.empty()) json.emplace("--json", flags.json);
+  JsonFile* const file = json ? &*json : nullptr;
+  return options ? bench_the_options(flags, file) : bench_grid(flags, file);
+}
+
+template <class T>
+void append(std::vector<T>& to, const std::vector<T>& more) {
+  to.insert(to.end(), more.begin(), more.end());
+}
+
+void add_grid_flags(CLI::App& app, BenchFlags& flags) {
+  begin_group(app, "The grid");
+  add_each_value(app,
+                 {"--shape", "BxHxSxD,...",
+                  "default a list of four, for options 1x2x2048x64; Hq/Hkv, Sq/Skv and D/Dv where "
+                  "queries and keys differ"},
+                 [&flags](const std::string& text) {
+                   for (const std::string& shape : split(text, ',')) {
+                     flags.shapes.push_back(parse_shape("--shape", shape));
+                   }
+                 });
+  add_each_value(
+      app,
+      {"--mask", "MASK,...",
+       "plain, causal (top_left), bottom_right, or window:L,R as --window of run; "
+       "default plain,causal"},
+      [&flags](const std::string& text) { append(flags.masks, parse_masks("--mask", text)); });
+  add_each_value(app,
+                 {"--dtype", "DTYPE,...", "type of the elements: f32 (default), f64, f16, bf16"},
+                 [&flags](const std::string& text) {
+                   for (const std::string& dtype : split(text, ',')) {
+                     flags.dtypes.push_back(parse_dtype("--dtype", dtype));
+                   }
+                 });
+  add_each_value(app, {"--threads", "N,...", "default 1; 0: all"},
+                 [&flags](const std::string& text) {
+                   append(flags.threads, parse_integers("--threads", text, ','));
+                 });
 }
 
 }  // namespace
 
 Command add_bench(CLI::App& program) {
   const auto flags = std::make_shared<BenchFlags>();
-  CLI::App* app = add_command(program, "bench", "speed, and its share of the multiply-add peak");
+  CLI::App* app = add_command(program, "bench", "speed, and its share of the machine's peak");
   begin_group(*app, "Flags");
   add_word(*app, "what", "'options', or nothing", flags->what);
-  add_value(*app,
-            {"--shape", "BxHxSxD",
-             "this shape, plain and causal; default a list of four, for options 1x2x2048x64"},
-            [flags](const std::string& text) { flags->shapes = {parse_shape(text)}; });
-  add_choice<std::optional<DType>>(*app, "--dtype", "type of the elements; default f32",
-                                   {{"f32", DType::f32}, {"f64", DType::f64}}, flags->dtype);
-  add_integer(*app, {"--threads", "N", "default 1; 0: all"}, flags->threads);
-  add_integer(*app, {"--repeats", "N", "timed runs; default 5"}, flags->repeats);
-  add_switch(*app, "--json", "the table of options for programs", flags->json);
+  add_grid_flags(*app, *flags);
+  begin_group(*app, "How it is measured");
+  add_integer(*app, {"--repeats", "N", "turns of peak and attention; default 5"}, flags->repeats);
+  add_integer(*app, {"--runs", "N", "measure each row N times and keep the best; default 1"},
+              flags->runs);
+  begin_group(*app, "Files");
+  add_text(*app, {"--json", "FILE", "all numbers for programs; - is standard output, alone"},
+           flags->json);
+  add_text(*app, {"--compare", "FILE", "set the rows beside those of an earlier --json FILE"},
+           flags->compare);
   return {app, kUsage, kMore, [flags] { return run(*flags); }};
 }
 

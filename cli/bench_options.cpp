@@ -8,6 +8,7 @@
 
 #include "option_costs.h"
 #include "regard/machine.h"
+#include "regard/version.h"
 #include "report.h"
 
 namespace regard::cli {
@@ -15,10 +16,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-void print_head(const MachineInfo& machine, const Workload& workload) {
+void print_head(const MachineInfo& machine, const Workload& workload, int repeats) {
   fmt::print("{}, {}, f32, {}, {} thread{}, the least of {} runs\n\n", machine.cpu, machine.isa,
-             workload.shape(), workload.threads, workload.threads == 1 ? "" : "s",
-             workload.repeats);
+             text_of(workload.shape), workload.threads, workload.threads == 1 ? "" : "s", repeats);
   fmt::print("{:<40}{:>10}  {:<12}{:>7} {:>7}\n", "option", "ms", "against", "ratio", "limit");
 }
 
@@ -47,31 +47,28 @@ Json json_row(const OptionCost& cost) {
 
 }  // namespace
 
-int bench_options(const Workload& workload, bool json) {
+int bench_options(const Workload& workload, int repeats, JsonFile* json) {
   MachineInfo machine;
   require(describe_machine(machine));
-  if (!json) print_head(machine, workload);
+  const bool table = !json || !json->is_stdout();
+  if (table) print_head(machine, workload, repeats);
   Json rows = Json::array();
   Report report;
   for (std::size_t n = 0; n < option_count(); ++n) {
-    const OptionCost cost = measure_option(workload, n);
-    if (json) {
-      rows.push_back(json_row(cost));
-    } else {
-      print_row(cost);
-    }
+    const OptionCost cost = measure_option(workload, repeats, n);
+    rows.push_back(json_row(cost));
+    if (table) print_row(cost);
     report.count(cost.right);
   }
-  if (json) {
-    const Json all = {{"cpu", machine.cpu},
-                      {"isa", machine.isa},
-                      {"dtype", "f32"},
-                      {"shape", workload.shape()},
-                      {"threads", workload.threads},
-                      {"repeats", workload.repeats},
-                      {"options", rows}};
-    fmt::print("{}\n", all.dump(2));
-  }
+  const Json all = {{"version", kVersion},
+                    {"cpu", machine.cpu},
+                    {"isa", machine.isa},
+                    {"dtype", "f32"},
+                    {"shape", text_of(workload.shape)},
+                    {"threads", workload.threads},
+                    {"repeats", repeats},
+                    {"options", rows}};
+  if (json) json->write(all.dump(2, ' ', false, Json::error_handler_t::replace));
   return report.exit_code();
 }
 

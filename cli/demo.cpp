@@ -23,18 +23,19 @@ void show_speed(Report& report) {
   MachineInfo machine;
   require(describe_machine(machine));
   Workload workload;
-  workload.repeats = 10;
-  const Speed plain = measure_speed(workload);
-  workload.causal = true;
-  const Speed causal = measure_speed(workload);
+  const Effort effort = {.repeats = 10};
+  const Speed plain = measure_speed(workload, effort);
+  workload.mask.causal = Causal::top_left;
+  const Speed causal = measure_speed(workload, effort);
   fmt::print("speed on one thread of {}, {}\n", machine.cpu, machine.isa);
   report.claim(
       plain.right && causal.right,
       fmt::format("{} f32: {:.0f} GF/s, {:.0f}% of this core's multiply-add peak of {:.0f}",
-                  workload.shape(), plain.best / 1e9, 100 * plain.share(), plain.peak / 1e9),
+                  text_of(workload.shape), plain.rate() / 1e9, 100 * plain.share(),
+                  plain.peak / 1e9),
       fmt::format("causal: {:.0f} GF/s, {:.0f}% of it; sampled rows at most {:.2f} of "
                   "their error bound",
-                  causal.best / 1e9, 100 * causal.share(),
+                  causal.rate() / 1e9, 100 * causal.share(),
                   std::max(plain.worst_units, causal.worst_units)));
 }
 

@@ -57,6 +57,17 @@ void add_value(CLI::App& app, const Flag& flag, const Take& take) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
 }
 
+void add_each_value(CLI::App& app, const Flag& flag, const Take& take) {
+  const auto take_all = [take](const std::vector<std::string>& texts) {
+    for (const std::string& text : texts) take(text);
+  };
+  app.add_option_function<std::vector<std::string>>(flag.names, take_all, flag.help)
+      ->type_name(flag.value)
+      ->expected(1)
+      ->allow_extra_args(false)  // the next word is none of its values
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
 void add_switch(CLI::App& app, const std::string& names, const std::string& help, bool& on) {
   app.add_flag(names, on, help);
 }
@@ -98,14 +109,21 @@ std::size_t parse_choice(const std::string& flag, const std::string& text,
                           did_you_mean(text, names)));
 }
 
-std::vector<std::int64_t> parse_integers(const std::string& flag, const std::string& text,
-                                         char separator) {
-  std::vector<std::int64_t> numbers;
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
   std::size_t begin = 0;
   for (std::size_t end = 0; end != std::string::npos; begin = end + 1) {
     end = text.find(separator, begin);
-    const std::size_t length = end == std::string::npos ? end : end - begin;
-    numbers.push_back(parse_integer(flag, std::string_view(text).substr(begin, length)));
+    parts.push_back(text.substr(begin, end == std::string::npos ? end : end - begin));
+  }
+  return parts;
+}
+
+std::vector<std::int64_t> parse_integers(const std::string& flag, const std::string& text,
+                                         char separator) {
+  std::vector<std::int64_t> numbers;
+  for (const std::string& part : split(text, separator)) {
+    numbers.push_back(parse_integer(flag, part));
   }
   return numbers;
 }

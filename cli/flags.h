@@ -35,6 +35,8 @@ void add_words(CLI::App& app, const std::string& name, const std::string& help,
 
 /// A flag with a value; the last of several counts.
 void add_value(CLI::App& app, const Flag& flag, const Take& take);
+/// The same, but each of several counts.
+void add_each_value(CLI::App& app, const Flag& flag, const Take& take);
 void add_switch(CLI::App& app, const std::string& names, const std::string& help, bool& on);
 void add_text(CLI::App& app, const Flag& flag, std::string& text);
 void add_number(CLI::App& app, const Flag& flag, std::optional<double>& number);
@@ -42,6 +44,8 @@ void add_integer(CLI::App& app, const Flag& flag, std::optional<std::int64_t>& n
 /// "0,5,7"
 void add_integers(CLI::App& app, const Flag& flag, std::vector<std::int64_t>& numbers);
 
+/// "a,b" with a separator of ',' is "a" and "b"; a text without it is itself.
+std::vector<std::string> split(const std::string& text, char separator);
 /// Which of `names` the text is.
 std::size_t parse_choice(const std::string& flag, const std::string& text,
                          const std::vector<std::string>& names);

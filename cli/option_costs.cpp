@@ -88,8 +88,9 @@ double check_sample(const Call& call) {
 }
 
 Shape shape_of(const Workload& workload, Against against) {
-  if (against == Against::longer) return {1, 1, 8 * workload.length, workload.head_dim};
-  return {workload.batch, workload.heads, workload.length, workload.head_dim};
+  const BenchShape& shape = workload.shape;
+  if (against == Against::longer) return {1, 1, 8 * shape.rows, shape.head_dim};
+  return shape.q();
 }
 
 const char* name_of(Against against) {
@@ -104,7 +105,7 @@ std::size_t option_count() noexcept {
   return option_entries().size();
 }
 
-OptionCost measure_option(const Workload& workload, std::size_t n) {
+OptionCost measure_option(const Workload& workload, int repeats, std::size_t n) {
   const OptionEntry& entry = option_entries()[n];
   const Shape shape = shape_of(workload, entry.against);
   Call other(shape), call(shape);
@@ -122,7 +123,7 @@ OptionCost measure_option(const Workload& workload, std::size_t n) {
   cost.right = cost.worst_units <= 1;
   if (!cost.right) return cost;
   cost.seconds = cost.against_seconds = std::numeric_limits<double>::infinity();
-  for (int repeat = 0; repeat < workload.repeats; ++repeat) {
+  for (int repeat = 0; repeat < repeats; ++repeat) {
     cost.against_seconds = std::min(cost.against_seconds, run_seconds(context, other));
     cost.seconds = std::min(cost.seconds, run_seconds(context, call));
   }

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "speed.h"
+#include "bench_grid.h"
 
 namespace regard::cli {
 
@@ -25,7 +25,7 @@ struct OptionCost {
 
 /// Rows of the table.
 std::size_t option_count() noexcept;
-/// Row `n` for the shape, threads and repeats of `workload`, in f32.
-OptionCost measure_option(const Workload& workload, std::size_t n);
+/// Row `n` for the plain shape and the threads of `workload`, in f32.
+OptionCost measure_option(const Workload& workload, int repeats, std::size_t n);
 
 }  // namespace regard::cli

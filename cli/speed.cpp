@@ -1,122 +1,105 @@
 #include "speed.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <chrono>
-#include <random>
-#include <thread>
+#include <cmath>
 #include <vector>
 
-#include "command.h"
-#include "random.h"
-#include "regard/attention.h"
-#include "regard/check.h"
-#include "regard/machine.h"
+#include "peak.h"
+#include "timed_call.h"
 
 namespace regard::cli {
 namespace {
 
-constexpr std::int64_t kCheckedRows = 16;
+/// Calls shorter than this are timed several in a row: the clock takes some 30 ns to read, and what
+/// ran before has left caches and branch predictors to itself.
+constexpr double kTurnSeconds = 1e-3;
 
-/// All threads' multiply-add loops at once: cores that share a clock slow one another down here
-/// as they do under attention.
-double measure_peak_of(DType dtype, int threads) {
-  std::vector<double> rates(std::size_t(threads), 0.0);
-  std::vector<Status> outcomes(rates.size());
-  const auto measure = [&](std::size_t n) { outcomes[n] = measure_peak(dtype, 1, rates[n]); };
-  std::vector<std::thread> others;
-  for (std::size_t n = 1; n < rates.size(); ++n) others.emplace_back(measure, n);
-  measure(0);
-  for (std::thread& thread : others) thread.join();
-  double sum = 0;
-  for (std::size_t n = 0; n < rates.size(); ++n) {
-    require(outcomes[n]);
-    sum += rates[n];
-  }
-  return sum;
+const char* name_of(Path path) {
+  constexpr const char* names[] = {"auto", "direct", "tiles", "decode"};
+  return names[int(path)];
 }
 
-/// One workload's memory, and the call that is timed.
-template <class T>
-class Bench {
+double median_of_sorted(const std::vector<double>& numbers) {
+  return (numbers[(numbers.size() - 1) / 2] + numbers[numbers.size() / 2]) / 2;
+}
+
+int calls_a_turn(double seconds) {
+  constexpr double kMost = 1e6;
+  return int(std::clamp(std::ceil(kTurnSeconds / seconds), 1.0, kMost));
+}
+
+/// Everything about a workload but its times, and how to take those.
+class Stopwatch {
  public:
-  explicit Bench(const Workload& workload)
-      : shape_{workload.batch, workload.heads, workload.length, workload.head_dim},
-        dtype_(workload.dtype),
-        context_(workload.threads) {
-    std::mt19937_64 engine(1);
-    const std::int64_t count = shape_[0] * shape_[1] * shape_[2] * shape_[3];
-    for (auto* values : {&q_, &k_, &v_}) *values = normal_numbers<T>(count, engine);
-    out_.resize(std::size_t(count));
-    options_.causal = workload.causal ? Causal::top_left : Causal::none;
+  Stopwatch(const Workload& workload, const Effort& effort)
+      : workload_(workload), repeats_(effort.repeats), call_(workload) {
+    const Explanation explanation = call_.explanation();
+    speed_.path = name_of(explanation.path);
+    speed_.unit = unit_of(explanation);
+    speed_.operations = workload.operations();
+    const double first = call_.seconds(1);
+    const CheckReport report = call_.check_sample();
+    speed_.worst_units = report.worst_units;
+    speed_.right = report.passed;
+    // The first call has made threads and scratch, too.
+    if (speed_.right && first < 1) calls_ = calls_a_turn(call_.seconds(1));
   }
 
-  int threads() const { return context_.threads(); }
+  bool right() const { return speed_.right; }
+  const Speed& untimed() const { return speed_; }
 
-  double run_seconds() {
-    using Clock = std::chrono::steady_clock;
-    const Outputs outputs{view(out_.data(), shape_), {}, {}};
-    const auto start = Clock::now();
-    require(forward(context_, view(q_.data(), shape_), view(k_.data(), shape_),
-                    view(v_.data(), shape_), outputs, options_));
-    return std::chrono::duration<double>(Clock::now() - start).count();
+  /// The first run whose peak stays, else that of the least drift.
+  Speed steady_run() const {
+    Speed best = run();
+    for (int retry = 0; retry < kRetries && !best.steady(); ++retry) {
+      const Speed again = run();
+      if (again.peak_drift < best.peak_drift) best = again;
+    }
+    return best;
   }
-
-  CheckReport check_sample() const {
-    CheckReport report;
-    CheckSettings settings;
-    settings.rows = kCheckedRows;
-    require(check(view(q_.data(), shape_), view(k_.data(), shape_), view(v_.data(), shape_),
-                  options_, view(out_.data(), shape_), {}, settings, report));
-    return report;
-  }
-
-  double peak() const { return measure_peak_of(dtype_, threads()); }
 
  private:
-  Shape shape_;
-  DType dtype_;
-  Context context_;
-  Options options_;
-  std::vector<T> q_, k_, v_, out_;
+  Speed run() const {
+    std::vector<double> peaks, times;
+    for (int repeat = 0; repeat < repeats_; ++repeat) {
+      peaks.push_back(measure_peak_of(speed_.unit, workload_.dtype, workload_.threads));
+      times.push_back(call_.seconds(calls_));
+    }
+    std::sort(peaks.begin(), peaks.end());
+    std::sort(times.begin(), times.end());
+    Speed speed = speed_;
+    speed.peak = peaks.back();
+    speed.peak_drift = 1 - median_of_sorted(peaks) / peaks.back();
+    speed.least_seconds = times.front();
+    speed.median_seconds = median_of_sorted(times);
+    speed.worst_seconds = times.back();
+    return speed;
+  }
+
+  Workload workload_;
+  int repeats_;
+  TimedCall call_;
+  int calls_ = 1;
+  Speed speed_;
 };
 
-template <class T>
-Speed measure(const Workload& workload) {
-  Bench<T> bench(workload);
-  Speed speed;
-  bench.run_seconds();
-  const CheckReport report = bench.check_sample();
-  speed.worst_units = report.worst_units;
-  speed.right = report.passed;
-  if (!speed.right) return speed;
-  std::vector<double> rates;
-  for (int repeat = 0; repeat < workload.repeats; ++repeat) {
-    speed.peak = std::max(speed.peak, bench.peak());
-    rates.push_back(workload.operations() / bench.run_seconds());
-  }
-  std::sort(rates.begin(), rates.end());
-  speed.worst = rates.front();
-  speed.median = (rates[(rates.size() - 1) / 2] + rates[rates.size() / 2]) / 2;
-  speed.best = rates.back();
-  return speed;
+/// A steady run is better than one that is not, a shorter time better than a longer one.
+bool better(const Speed& a, const Speed& b) {
+  if (a.steady() != b.steady()) return a.steady();
+  return a.least_seconds < b.least_seconds;
 }
 
 }  // namespace
 
-std::string Workload::shape() const {
-  return fmt::format("{}x{}x{}x{}", batch, heads, length, head_dim);
-}
-
-double Workload::operations() const {
-  const double full =
-      4.0 * double(batch) * double(heads) * double(length) * double(length) * double(head_dim);
-  return causal ? full / 2 : full;
-}
-
-Speed measure_speed(const Workload& workload) {
-  return workload.dtype == DType::f64 ? measure<double>(workload) : measure<float>(workload);
+Speed measure_speed(const Workload& workload, const Effort& effort) {
+  const Stopwatch stopwatch(workload, effort);
+  if (!stopwatch.right()) return stopwatch.untimed();
+  Speed best = stopwatch.steady_run();
+  for (int run = 1; run < effort.runs; ++run) {
+    const Speed speed = stopwatch.steady_run();
+    if (better(speed, best)) best = speed;
+  }
+  return best;
 }
 
 }  // namespace regard::cli

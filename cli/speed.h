@@ -1,36 +1,38 @@
-// How fast `forward` is beside the multiply-add peak of the same cores, measured in turns in one
-// run. The answer is checked before it is timed.
+// How fast `forward` is beside the peak of the unit that it uses, on the same cores, measured in
+// turns in one process. The answer is checked before it is timed.
 #pragma once
 
-#include <cstdint>
 #include <string>
 
-#include "regard/tensor.h"
+#include "bench_grid.h"
 
 namespace regard::cli {
 
-struct Workload {
-  std::int64_t batch = 1, heads = 8, length = 1024, head_dim = 64;
-  bool causal = false;
-  DType dtype = DType::f32;
-  int threads = 1;
-  int repeats = 5;
-
-  std::string shape() const;  ///< "1x8x1024x64"
-  /// 4 B H Sq Skv D, halved when causal.
-  double operations() const;
+struct Effort {
+  int repeats = 5;  ///< turns of peak and attention in a run
+  int runs = 1;     ///< the best one counts
 };
 
-/// Rates in operations per second.
+/// From here on the peak is taken to have moved within a run.
+inline constexpr double kLargestDrift = 0.05;
+/// How often a run whose peak has moved is tried again.
+inline constexpr int kRetries = 3;
+
 struct Speed {
-  double best = 0, median = 0, worst = 0;
-  double peak = 0;         ///< the best of all threads' peaks together
+  double least_seconds = 0, median_seconds = 0, worst_seconds = 0;  ///< of one call
+  double operations = 0;                                            ///< of one call
+  double peak = 0;        ///< the best of all threads' loops together, in operations per second
+  double peak_drift = 0;  ///< by how much the median peak stays below the best
+  std::string path, unit;
   double worst_units = 0;  ///< largest error of the sampled rows, in units of their bound
   bool right = false;      ///< the sampled rows are within it
 
-  double share() const { return peak > 0 ? best / peak : 0; }
+  double rate() const { return operations / least_seconds; }
+  double share() const { return rate() / peak; }
+  double spread() const { return worst_seconds / least_seconds - 1; }
+  bool steady() const { return peak_drift <= kLargestDrift; }
 };
 
-Speed measure_speed(const Workload& workload);
+Speed measure_speed(const Workload& workload, const Effort& effort);
 
 }  // namespace regard::cli

@@ -19,6 +19,12 @@ std::string bytes_text(std::int64_t bytes) {
   return fmt::format("{:.4g} {}", value, kUnits[unit]);
 }
 
+std::string time_text(double seconds) {
+  if (seconds >= 1) return fmt::format("{:#.4g} s", seconds);
+  if (seconds >= 1e-3) return fmt::format("{:#.4g} ms", 1e3 * seconds);
+  return fmt::format("{:#.4g} us", 1e6 * seconds);
+}
+
 std::string small_text(double difference) {
   return difference == 0 ? "0" : fmt::format("{:.1e}", difference);
 }

@@ -55,6 +55,7 @@ REGARD_API Status forward_varlen(const Context& context, const ConstTensor& q, c
 struct Explanation {
   Path path = Path::automatic;
   std::string path_reason;
+  std::string unit;  ///< what multiplies: "fma", "dot", "tile", or one emulated; see measure_peak
   std::string isa;
   std::string isa_reason;
   int threads = 1;

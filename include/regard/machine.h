@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "regard/export.h"
@@ -32,9 +33,16 @@ struct MachineInfo {
 /// no compiled ISA runs on this CPU.
 REGARD_API Status describe_machine(MachineInfo& info) noexcept;
 
-/// Multiply-add peak of one core with the ISA in use, in floating-point operations per second
-/// (a multiply-add counts two): the best of `repeats` runs of a register-only loop of about 2 ms.
-/// Errors: those of describe_machine; unsupported for half types.
+/// Peak of one core's `unit` for calls with elements of `dtype`, in floating-point operations per
+/// second (a multiply-add counts two): the best of `repeats` runs of a register-only loop of about
+/// 2 ms. "fma" is the vectors' multiply-add in the type that such calls compute in; "dot" and
+/// "tile" are what the ISA in use has for bf16. Explanation::unit names that of a call. Errors:
+/// those of describe_machine; unsupported where the ISA in use has no such unit.
+REGARD_API Status measure_peak(std::string_view unit, DType dtype, int repeats,
+                               double& flops) noexcept;
+
+/// Multiply-add peak of one core with the ISA in use, that of "fma" above, for a type that
+/// is computed in. Errors: those of describe_machine; unsupported for half types.
 REGARD_API Status measure_peak(DType dtype, int repeats, double& flops) noexcept;
 
 }  // namespace regard

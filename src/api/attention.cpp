@@ -64,6 +64,7 @@ Status explain_call(const Context& context, const Inputs& in, const Outputs& out
   explanation = {
       .path = plan.path,
       .path_reason = plan.path_reason,
+      .unit = plan.kernel->unit,
       .isa = dispatch::chosen().isa->name,
       .isa_reason = dispatch::chosen().reason,
       .threads = plan.workers,

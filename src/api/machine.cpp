@@ -30,6 +30,28 @@ double seconds(const contract::PeakLoop& loop, std::int64_t iterations) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+/// Null where the ISA has no such unit.
+const contract::PeakLoop* peak_loop(const contract::KernelTable& table, std::string_view unit,
+                                    DType dtype) {
+  if (unit == table.direct_f32->unit && is_float(dtype)) {
+    return compute_type(dtype) == DType::f64 ? table.peak_f64 : table.peak_f32;
+  }
+  const contract::DirectKernel& tiles = *table.tiles_bf16;
+  return unit == tiles.unit && !tiles.emulated && dtype == DType::bf16 ? table.peak_bf16 : nullptr;
+}
+
+double best_rate(const contract::PeakLoop& loop, int repeats) {
+  constexpr double kRunSeconds = 2e-3;
+  std::int64_t iterations = 1024;
+  while (seconds(loop, iterations) < kRunSeconds) iterations *= 2;
+  double best = 0;
+  for (int repeat = 0; repeat < std::max(repeats, 1); ++repeat) {
+    const double rate = double(iterations * loop.flops_per_iteration) / seconds(loop, iterations);
+    best = std::max(best, rate);
+  }
+  return best;
+}
+
 }  // namespace
 
 Status describe_machine(MachineInfo& info) noexcept {
@@ -55,26 +77,29 @@ Status describe_machine(MachineInfo& info) noexcept {
   });
 }
 
-Status measure_peak(DType dtype, int repeats, double& flops) noexcept {
+Status measure_peak(std::string_view unit, DType dtype, int repeats, double& flops) noexcept {
   return base::guarded([&]() -> Status {
     const dispatch::Choice& choice = dispatch::chosen();
     if (!choice.status.ok()) return choice.status;
-    if (dtype != DType::f32 && dtype != DType::f64) {
-      return base::unsupported(std::string("dtype: there is no multiply-add peak for ") +
-                               dtype_name(dtype));
+    const contract::PeakLoop* loop = peak_loop(*choice.isa->table, unit, dtype);
+    if (!loop) {
+      return base::unsupported("unit: " + std::string(choice.isa->name) + " has no peak of '" +
+                               std::string(unit) + "' for " + dtype_name(dtype));
     }
-    const contract::KernelTable& table = *choice.isa->table;
-    const contract::PeakLoop& loop = dtype == DType::f32 ? *table.peak_f32 : *table.peak_f64;
-    constexpr double kRunSeconds = 2e-3;
-    std::int64_t iterations = 1024;
-    while (seconds(loop, iterations) < kRunSeconds) iterations *= 2;
-    double best = 0;
-    for (int repeat = 0; repeat < std::max(repeats, 1); ++repeat) {
-      const double rate = double(iterations * loop.flops_per_iteration) / seconds(loop, iterations);
-      best = std::max(best, rate);
-    }
-    flops = best;
+    flops = best_rate(*loop, repeats);
     return {};
+  });
+}
+
+Status measure_peak(DType dtype, int repeats, double& flops) noexcept {
+  return base::guarded([&]() -> Status {
+    if (dtype == DType::f32 || dtype == DType::f64) {
+      return measure_peak("fma", dtype, repeats, flops);
+    }
+    const dispatch::Choice& choice = dispatch::chosen();
+    if (!choice.status.ok()) return choice.status;
+    return base::unsupported(std::string("dtype: there is no multiply-add peak for ") +
+                             dtype_name(dtype));
   });
 }
 

@@ -61,7 +61,7 @@ Status map_file(const std::string& path, Source& source) {
   if (file.number() < 0) return system_error(path, "cannot be opened", errno);
   struct stat about {};
   if (::fstat(file.number(), &about) != 0) return system_error(path, "cannot be examined", errno);
-  if (S_ISDIR(about.st_mode)) return file_error(path, "is a directory, not a file of arrays");
+  if (S_ISDIR(about.st_mode)) return file_error(path, "is a directory, not a file");
   if (S_ISFIFO(about.st_mode)) return read_pipe(file.number(), source);
   if (!S_ISREG(about.st_mode)) return file_error(path, "is neither a regular file nor a pipe");
   return map_regular(file.number(), static_cast<std::size_t>(about.st_size), source);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "regard/attention.h"
 #include "regard/context.h"
 
 namespace regard::test {
@@ -49,6 +50,40 @@ TEST(Peak, IsAPlausibleSpeed) {
     EXPECT_GT(flops, 1e7);     // an emulator under load
     EXPECT_LT(flops, 1024e9);  // two 512-bit units at 16 GHz
   }
+}
+
+TEST(Peak, OfAUnitIsThatOfTheTypeThatCallsComputeIn) {
+  for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16}) {
+    double flops = 0;
+    ASSERT_TRUE(measure_peak("fma", dtype, 1, flops).ok());
+    EXPECT_GT(flops, 1e7);
+  }
+}
+
+TEST(Peak, IsThereForTheUnitOfEveryCall) {
+  const Shape shape = {1, 2, 64, 64};
+  double memory = 0;  // no tensor memory is touched
+  for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16}) {
+    const ConstTensor tensor = {&memory, dtype, shape, dense_strides(shape)};
+    Outputs outputs;
+    outputs.out = {&memory, dtype, shape, dense_strides(shape)};
+    Explanation explanation;
+    ASSERT_TRUE(explain(Context(1), tensor, tensor, tensor, outputs, {}, explanation).ok());
+    double flops = 0;
+    const Status status = measure_peak(explanation.unit, dtype, 1, flops);
+    EXPECT_TRUE(status.ok()) << status.message();
+    EXPECT_GT(flops, 1e7);
+  }
+}
+
+TEST(Peak, OfAnUnknownUnitIsUnsupported) {
+  double flops = -1;
+  const Status status = measure_peak("abacus", DType::f32, 1, flops);
+  EXPECT_EQ(status.code(), StatusCode::unsupported);
+  EXPECT_NE(status.message().find("unit: "), std::string::npos) << status.message();
+  EXPECT_NE(status.message().find("'abacus' for f32"), std::string::npos) << status.message();
+  EXPECT_EQ(measure_peak("fma", DType::i64, 1, flops).code(), StatusCode::unsupported);
+  EXPECT_EQ(flops, -1);
 }
 
 TEST(Peak, TakesAtLeastOneRepeat) {

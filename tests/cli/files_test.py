@@ -127,7 +127,9 @@ class Signals(support.Case):
     def test_check_and_bench_end_too(self):
         self.interrupted(signal.SIGINT, "check", "big.npy", "big.npy", "big.npy", "--out",
                          "big.npy")
-        self.interrupted(signal.SIGTERM, "bench", "--shape", "1x1x64x64", "--repeats", "1000000")
+        self.interrupted(signal.SIGTERM, "bench", "--shape", "1x1x64x64", "--repeats", "1000000",
+                         "--json", "bench.json")
+        self.assert_no_leftovers("big.npy")
 
 
 class Terminal(support.Case):

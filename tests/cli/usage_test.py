@@ -86,13 +86,6 @@ class Mistakes(support.Case):
                 (["lab", "--blocked", "--tokens", "3"], "--tokens: it belongs to the causal lab"),
                 (["lab", "--save", "x.npy"], "--save: 'x.npy' does not end in .npz"),
                 (["lab", "surplus"], "'surplus' is one word too many"),
-                (["bench", "--shape", "1x2x3"], "--shape: '1x2x3' is not BxHxSxD"),
-                (["bench", "--repeats", "0"], "--repeats: 0 is not in [1"),
-                (["bench", "--dtype", "f16"], "--dtype: 'f16' is not one of f32, f64"),
-                (["bench", "optoins"], "'optoins' is not 'options', the one other table; did you "
-                 "mean options?"),
-                (["bench", "options", "--dtype", "f32"], "--dtype: 'bench options' is f32"),
-                (["bench", "--json"], "--json: it belongs to 'bench options'"),
                 (["check", "x.npz"], "--out: missing"),
                 (["run"], "nothing to do"),
                 (["run", "--explain"], "no input files"),
