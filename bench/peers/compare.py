@@ -8,6 +8,8 @@ import os
 import pathlib
 import sys
 
+from results import Results
+
 LIBRARIES = ["pytorch", "onnx_runtime", "open_vino", "jax_cpu"]
 # Read by the libraries' thread pools when they are loaded.
 THREAD_VARIABLES = ["OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"]
@@ -22,8 +24,9 @@ def parsed(words: list[str] | None = None) -> argparse.Namespace:
                              "may be repeated")
     parser.add_argument("--dtype", action="append", default=[],
                         choices=["f32", "f64", "bf16", "f16"])
-    parser.add_argument("--plain", action="store_true", help="no causal rows")
-    parser.add_argument("--causal", action="store_true", help="only causal rows")
+    masks = parser.add_mutually_exclusive_group()
+    masks.add_argument("--plain", action="store_true", help="no causal rows")
+    masks.add_argument("--causal", action="store_true", help="only causal rows")
     parser.add_argument("--threads", type=int, default=1, help="of every library; default 1")
     parser.add_argument("--repeats", type=int, default=30,
                         help="least number of rounds, default 30; who takes twice as long as the "
@@ -35,7 +38,8 @@ def parsed(words: list[str] | None = None) -> argparse.Namespace:
                         help="keep the results there; with what an earlier run left there, the "
                              "better time counts")
     parser.add_argument("--show", action="store_true",
-                        help="measure nothing: the table and plot of what --json holds")
+                        help="measure nothing: table and plot of what --json holds; --shape, "
+                             "--dtype, --plain and --causal choose from it")
     parser.add_argument("--svg", type=pathlib.Path, metavar="FILE", help="draw the plot there")
     options = parser.parse_args(words)
     if options.threads < 1 or options.repeats < 1:
@@ -44,6 +48,7 @@ def parsed(words: list[str] | None = None) -> argparse.Namespace:
         parser.error(f"--threads {options.threads}: there are fewer CPUs")
     if options.show and not options.json:
         parser.error("--show: give the results with --json")
+    options.masks = [True] if options.causal else [False] if options.plain else [False, True]
     return options
 
 
@@ -54,22 +59,20 @@ def settle_threads(threads: int) -> None:
         os.environ[name] = str(threads)
 
 
-def measured(options: argparse.Namespace) -> "results.Results":
+def measured(options: argparse.Namespace) -> "Results":
     """What --json holds, and unless --show what is measured now."""
-    import results
-    kept = results.Results()
+    kept = Results()
     if options.json and (options.show or options.json.exists()):
-        kept = results.Results.load(options.json)
+        kept = Results.load(options.json)
     kept.cpu = options.cpu or kept.cpu
     if not options.show:
         import rows
-        masks = [True] if options.causal else [False] if options.plain else [False, True]
-        grid = list(rows.cases(options.dtype, options.shape, masks))
+        grid = list(rows.cases(options.dtype, options.shape, options.masks))
         rows.measure(grid, list(filter(None, options.peers.split(","))), options.threads,
                      options.repeats, kept)
-    if options.json:
-        kept.save(options.json)
-    return kept
+        if options.json:
+            kept.save(options.json)
+    return kept.only(options.dtype, options.shape, options.masks)
 
 
 def main() -> int:

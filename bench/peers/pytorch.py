@@ -10,8 +10,8 @@ NAME = "PyTorch"
 
 
 def version() -> str:
-    """Of the package."""
-    return torch.__version__
+    """Of the package, without the build."""
+    return torch.__version__.split("+")[0]
 
 
 def tensor(array: np.ndarray, dtype: str) -> torch.Tensor:

@@ -69,6 +69,13 @@ class Results:
         """Ours first, the others in the order they came."""
         return list(dict.fromkeys([LIBRARY, *(figure.library for figure in self.figures)]))
 
+    def only(self, dtypes: list[str], shapes: list[str], masks: list[bool]) -> "Results":
+        """Those of some types, shapes and masks; an empty list takes all."""
+        return dataclasses.replace(self, figures=[
+            figure for figure in self.figures
+            if (not dtypes or figure.dtype in dtypes) and (not shapes or figure.shape in shapes)
+            and figure.causal in masks])
+
     @property
     def wrong(self) -> bool:
         """Somebody's answer was."""

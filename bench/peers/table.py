@@ -29,17 +29,18 @@ def line(cells: list[str]) -> str:
 
 def notes(results: Results) -> list[str]:
     """What each library was asked for, and why a cell is empty."""
-    said: dict[str, None] = {}
-    for figure in results.figures:
-        what = f"{figure.library}, {figure.dtype}"
-        if figure.wrong:
-            said[f"- **wrong**: {what}, {figure.shape}, {figure.form}: an error of "
-                 f"{figure.error:.3g} times its tolerance"] = None
-        elif figure.refused:
-            said[f"- {what}: {figure.refused}"] = None
-        elif figure.library != LIBRARY:
-            said[f"- {figure.library}: {figure.form}"] = None
-    return sorted(said)
+    lines = []
+    for name in results.libraries():
+        figures = [figure for figure in results.figures if figure.library == name]
+        forms = dict.fromkeys(figure.form for figure in figures if figure.best)
+        refused = dict.fromkeys(f"not {figure.dtype}, {figure.refused}" for figure in figures
+                                if figure.refused)
+        if forms or refused:
+            lines.append(f"- {name}: {'; '.join([*forms, *refused])}")
+        lines += [f"- **wrong**: {name}, {figure.dtype} {figure.shape}, {figure.form}: an error "
+                  f"of {figure.error:.3g} times its tolerance"
+                  for figure in figures if figure.wrong]
+    return lines
 
 
 def markdown(results: Results) -> str:
