@@ -15,7 +15,7 @@ def version() -> str:
     return onnxruntime.__version__
 
 
-def session(problem: Problem, node: object, inputs: dict[str, np.ndarray],
+def one_node_model(problem: Problem, node: object, inputs: dict[str, np.ndarray],
             out_shape: tuple[int, ...]) -> onnxruntime.InferenceSession:
     """A model of one node."""
     def value(name: str, array: np.ndarray) -> object:
@@ -36,11 +36,11 @@ def session(problem: Problem, node: object, inputs: dict[str, np.ndarray],
 
 
 def call(problem: Problem, form: str, node: object, inputs: dict[str, np.ndarray]) -> Call:
-    """A session with its memory bound; out has the layout of q."""
+    """A model with its memory bound; out has the layout of q."""
     shape = inputs["q"].shape
-    made = session(problem, node, inputs, shape)
+    model = one_node_model(problem, node, inputs, shape)
     out = onnxruntime.OrtValue.ortvalue_from_numpy(np.zeros(shape, problem.q.dtype))
-    binding = made.io_binding()
+    binding = model.io_binding()
     for name, array in inputs.items():
         binding.bind_ortvalue_input(name, onnxruntime.OrtValue.ortvalue_from_numpy(array))
     binding.bind_ortvalue_output("out", out)
@@ -52,7 +52,7 @@ def call(problem: Problem, form: str, node: object, inputs: dict[str, np.ndarray
         packed = array.reshape(case.batch, case.length, case.heads, case.head_dim)
         return packed.swapaxes(1, 2)
 
-    return Call(form, lambda: made.run_with_iobinding(binding), answer)
+    return Call(form, lambda: model.run_with_iobinding(binding), answer)
 
 
 def packed_inputs(problem: Problem) -> dict[str, np.ndarray]:

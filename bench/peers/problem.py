@@ -28,9 +28,9 @@ class Case:
         match = SHAPE.fullmatch(text)
         if not match:
             raise ValueError(f"'{text}' is neither BxHxSxD nor BxHq/HkvxSxD")
-        batch, heads, kv_heads, length, head_dim = (int(n) if n else 0 for n in match.groups())
-        case = Case(batch, heads, kv_heads or heads, length, head_dim, dtype, causal)
-        if min(case.q_shape + case.kv_shape) < 1 or heads % case.kv_heads:
+        batch, heads, kv_heads, length, head_dim = (int(n or match[2]) for n in match.groups())
+        case = Case(batch, heads, kv_heads, length, head_dim, dtype, causal)
+        if min(case.q_shape + case.kv_shape) < 1 or heads % kv_heads:
             raise ValueError(f"'{text}': lengths must be at least 1, and Hq a multiple of Hkv")
         return case
 
