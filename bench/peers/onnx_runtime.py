@@ -1,4 +1,4 @@
-"""ONNX Runtime: the operators that compute attention on its CPU provider, input and output bound."""
+"""ONNX Runtime: operators that compute attention on its CPU provider, memory bound beforehand."""
 import numpy as np
 import onnxruntime
 from onnx import TensorProto, helper
