@@ -12,6 +12,7 @@ from results import LIBRARY, Figure, Results
 COLOURS = {LIBRARY: "#0072B2", "PyTorch": "#D55E00", "ONNX Runtime": "#E69F00",
            "OpenVINO": "#56B4E9", "JAX": "#009E73"}
 OTHER = "#999999"
+WIDE_SPACE = "\u2003"  # SVG joins usual ones
 GROUP = 0.84  # of the distance between two shapes
 Panel = dict[str, dict[str, Figure]]
 
@@ -40,7 +41,7 @@ def draw_panel(axes: Axes, panel: Panel, shapes: list[str], libraries: list[str]
             axes.barh(y, figure.rate, height * 0.9, color=COLOURS.get(name, OTHER))
             label = f"{figure.rate:.0f}"
             if name != LIBRARY:
-                label += f"   {figure.best / figures[LIBRARY].best:.2f}×"
+                label += f"{WIDE_SPACE}{figure.best / figures[LIBRARY].best:.2f}×"
             axes.annotate(label, (figure.rate, y), (3, 0), textcoords="offset points",
                           va="center", fontsize=7, color="#333333",
                           weight="bold" if name == LIBRARY else "normal")
