@@ -77,6 +77,7 @@ class Call:
     form: str  # in words: which function, which mask
     run: Callable[[], object]
     answer: Callable[[object], np.ndarray]  # what `run` returned, as (B, Hq, S, D) in STORAGE
+    memory: object = None  # what `run` reads, where the library does not own it
 
 
 class NotServed(Exception):
