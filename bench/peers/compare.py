@@ -84,8 +84,11 @@ def main() -> int:
         if options.svg:
             import plot
             plot.draw(kept, options.svg)
-    except (ImportError, OSError, ValueError) as error:
-        print(f"compare.py: {error} (bench/peers/setup installs what is needed)", file=sys.stderr)
+    except (OSError, ValueError) as error:
+        print(f"compare.py: {error}", file=sys.stderr)
+        return 2
+    except ImportError as error:
+        print(f"compare.py: {error}; bench/peers/setup installs what is needed", file=sys.stderr)
         return 2
     import table
     print(table.markdown(kept))
