@@ -180,12 +180,13 @@ TileCount count_tiles(const Problem& p, const Plan& plan) noexcept {
   const std::int64_t repeats = p.kv_heads * (p.batch / std::max<std::int64_t>(distinct, 1));
   TileCount count;
   for (std::int64_t b = 0; b < std::min(distinct, p.batch); ++b) {
+    const problem::KeyRule rule = problem::key_rule(p, b);
     for (std::int64_t first = 0; first < plan.main.length; first += width) {
       const std::int64_t last = std::min(first + width, plan.main.length) - 1;
       std::int64_t lo = p.skv;
       std::int64_t hi = 0;
       for (std::int64_t i = first / p.group; i <= last / p.group; ++i) {
-        const problem::KeyRange range = problem::visible_keys(p, b, i);
+        const problem::KeyRange range = rule.row(i);
         if (range.lo >= range.hi) continue;
         lo = std::min(lo, range.lo);
         hi = std::max(hi, range.hi);
