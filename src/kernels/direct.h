@@ -91,18 +91,6 @@ void visit_block(const Visit<U>& visit) {
   U::template add_values<Visit<U>, kVectors>(visit);
 }
 
-/// Calls action with the fewest vectors that hold the group's rows.
-template <class U, int kVectors = U::kTileVectors, class Action>
-[[gnu::always_inline]] inline void with_vectors(int rows, const Action& action) {
-  if constexpr (kVectors > U::kVectorStep) {
-    if (rows <= (kVectors - U::kVectorStep) * DirectShape<U>::kLanes) {
-      with_vectors<U, kVectors - U::kVectorStep>(rows, action);
-      return;
-    }
-  }
-  action.template operator()<kVectors>();
-}
-
 /// The row groups of a task and the worker's memory that they share.
 template <class U>
 struct Groups {

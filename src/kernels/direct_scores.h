@@ -55,13 +55,19 @@ template <class U>
   return lanes_of<typename U::Number>(visit.view.seen[key] >> (DirectShape<U>::kLanes * j));
 }
 
-/// Scores of kKeys keys of the block from `t` on, at `stage`. In a partial tile, those of keys that
-/// no row sees are any numbers; the caller masks them.
+/// Scores of kKeys keys of the block from `t` on, at `stage`, of kVectors vectors of rows from
+/// vector `first` on (0 in the general form). In a partial tile, those of keys that no row sees are
+/// any numbers; the caller masks them.
 template <bool kGeneral, bool kPartial, class U, int kVectors>
 [[gnu::always_inline]] inline auto score_tile(const Visit<U>& visit, std::int64_t t,
-                                              contract::Stage stage = contract::Stage::biased) {
+                                              contract::Stage stage = contract::Stage::biased,
+                                              int first = 0) {
   Tile<typename U::Number, U::kTileKeys, kVectors> tile;
-  U::template multiply_keys<kPartial>(visit, t, tile);
+  if constexpr (U::kSkipsVectors) {
+    U::template multiply_keys<kPartial>(visit, t, tile, first);
+  } else {
+    U::template multiply_keys<kPartial>(visit, t, tile);
+  }
   if constexpr (U::kScalesScores) {
     for (auto& row : tile.a) {
       for (auto& s : row) s = s * broadcast(visit.factor);
@@ -73,16 +79,19 @@ template <bool kGeneral, bool kPartial, class U, int kVectors>
   return tile;
 }
 
-/// Turns a tile of scores into weights relative to m, stores them and adds them to the sums.
-template <bool kGeneral, bool kPartial, class U, int kVectors>
+/// Turns a tile of scores into weights relative to m, stores them and adds them to the sums, for
+/// kVectors vectors of rows from vector `first` on.
+template <bool kGeneral, bool kPartial, int kVectors, class U, int kSums>
 [[gnu::always_inline]] inline void weigh_tile(const Visit<U>& visit, std::int64_t t,
-                                              RowVectors<U, kVectors>& sums) {
+                                              RowVectors<U, kSums>& sums, int first = 0) {
   using S = DirectShape<U>;
   using T = typename U::Number;
-  const auto tile = score_tile<kGeneral, kPartial, U, kVectors>(visit, t);
+  const auto tile =
+      score_tile<kGeneral, kPartial, U, kVectors>(visit, t, contract::Stage::biased, first);
 #pragma GCC unroll 4
   for (int j = 0; j < kVectors; ++j) {
-    const auto m = load(visit.group.m + S::kLanes * j);
+    const int lane = S::kLanes * (first + j);
+    const auto m = load(visit.group.m + lane);
     auto sum = broadcast(T(0));
 #pragma GCC unroll 8
     for (int i = 0; i < S::kKeys; i += U::kKeysStored) {
@@ -91,14 +100,40 @@ template <bool kGeneral, bool kPartial, class U, int kVectors>
       for (int n = 0; n < U::kKeysStored; ++n) {
         p[n] = exp2<T>(exponent_of<kGeneral>(tile.a[i + n][j], m, visit.unit));
         if constexpr (kPartial) {
-          p[n] = select(lanes_seeing(visit, t + i + n, j), p[n], broadcast(T(0)));
+          p[n] = select(lanes_seeing(visit, t + i + n, first + j), p[n], broadcast(T(0)));
         }
         sum = sum + p[n];
       }
-      U::store_weights(p, visit.p, t + i, S::kLanes * j);
+      U::store_weights(p, visit.p, t + i, lane);
     }
-    sums.v[j] = sums.v[j] + sum;
+    sums.v[first + j] = sums.v[first + j] + sum;
   }
+}
+
+/// Calls action with the fewest vectors that hold the group's rows.
+template <class U, int kVectors = U::kTileVectors, class Action>
+[[gnu::always_inline]] inline void with_vectors(int rows, const Action& action) {
+  if constexpr (kVectors > U::kVectorStep) {
+    if (rows <= (kVectors - U::kVectorStep) * DirectShape<U>::kLanes) {
+      with_vectors<U, kVectors - U::kVectorStep>(rows, action);
+      return;
+    }
+  }
+  action.template operator()<kVectors>();
+}
+
+/// weigh_tile for the vectors of rows that see some key of the tile: on a diagonal two thirds of
+/// them. What P holds of the others is not read, and 0 would be added to their sums.
+template <class U, int kVectors>
+[[gnu::always_inline]] inline void weigh_seen(const Visit<U>& visit, std::int64_t t,
+                                              RowVectors<U, kVectors>& sums) {
+  using S = DirectShape<U>;
+  std::uint64_t some = 0;
+  for (int i = 0; i < S::kKeys; ++i) some |= visit.view.seen[t + i];
+  const int first = __builtin_ctzll(some) / S::kLanes;
+  const int rows = 64 - __builtin_clzll(some) - S::kLanes * first;
+  with_vectors<U, kVectors>(
+      rows, [&]<int kSeen>() { weigh_tile<false, true, kSeen>(visit, t, sums, first); });
 }
 
 /// Calls action<kPartial>(t) for every tile that some row sees, in ascending order.
@@ -120,7 +155,11 @@ template <class U, class Action>
 template <bool kGeneral, class U, int kVectors>
 void weigh_block(const Visit<U>& visit, RowVectors<U, kVectors>& sums) {
   for_each_tile(visit, [&]<bool kPartial>(std::int64_t t) {
-    weigh_tile<kGeneral, kPartial>(visit, t, sums);
+    if constexpr (kPartial && !kGeneral && U::kSkipsVectors) {
+      weigh_seen(visit, t, sums);
+    } else {
+      weigh_tile<kGeneral, kPartial, kVectors>(visit, t, sums);
+    }
   });
 }
 

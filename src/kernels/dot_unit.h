@@ -32,6 +32,7 @@ struct DotUnit {
   static constexpr int kWidth = kTileVectors * Simd<float>::kLanes;
   static constexpr std::int64_t kPanelKeys = kBlockKeys;
   static constexpr bool kScalesScores = true;
+  static constexpr bool kSkipsVectors = false;
 
   static float left_factor(float factor) { return split_factor(factor).rest; }
 

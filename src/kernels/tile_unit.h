@@ -33,6 +33,7 @@ struct TileUnit {
   static constexpr int kVectorStep = kTileSide / Simd<float>::kLanes;
   static constexpr std::int64_t kPanelKeys = kBlockKeys + kTileKeys;
   static constexpr bool kScalesScores = true;
+  static constexpr bool kSkipsVectors = false;
 
   static float left_factor(float factor) { return split_factor(factor).rest; }
 
