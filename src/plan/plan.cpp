@@ -19,8 +19,9 @@ constexpr std::int64_t kItemBytes = 512 * 1024;
 constexpr std::int64_t kItemsPerWorker = 4;
 // Key blocks of one item of the mass phase: its rows are packed once for all of them.
 constexpr std::int64_t kMassBlocks = 2;
-// Below this many multiply-adds a second thread costs more than it brings (about 20 us of work).
-constexpr double kLeastWorkPerThread = 1e6;
+// Below this many multiply-adds for each, about 10 us, a second thread costs more than it brings
+// where it has gone to sleep since the last call; one still awake would pay from 2e5 on.
+constexpr double kLeastWorkPerThread = 5e5;
 
 std::int64_t divide_up(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
