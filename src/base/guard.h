@@ -2,28 +2,14 @@
 // floating-point environment (rounding, exceptions, flushing) neither reaches it nor is changed.
 #pragma once
 
-#include <cfenv>
 #include <exception>
 #include <new>
 #include <stdexcept>
 
+#include "base/default_floating_point.h"
 #include "regard/status.h"
 
 namespace regard::base {
-
-class DefaultFloatingPoint {
- public:
-  DefaultFloatingPoint() noexcept {
-    std::fegetenv(&saved_);
-    std::fesetenv(FE_DFL_ENV);
-  }
-  ~DefaultFloatingPoint() { std::fesetenv(&saved_); }
-  DefaultFloatingPoint(const DefaultFloatingPoint&) = delete;
-  DefaultFloatingPoint& operator=(const DefaultFloatingPoint&) = delete;
-
- private:
-  std::fenv_t saved_{};
-};
 
 /// The sentences of the two last resorts are short enough to need no memory.
 template <class Call>

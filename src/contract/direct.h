@@ -91,6 +91,7 @@ struct DirectKernel {
   void (*run)(const DirectTask&) noexcept = nullptr;       ///< rows: everything but key masses
   void (*run_mass)(const DirectTask&) noexcept = nullptr;  ///< masses of keys over all rows
   std::int64_t rows_per_group = 0;
+  std::int64_t rows_per_vector = 0;  ///< items, and groups within them, are cut at multiples of it
   std::int64_t keys_per_tile = 0;
   std::int64_t columns_per_tile = 0;  ///< of V
   std::int64_t keys_per_block = 0;

@@ -101,18 +101,6 @@ void visit_block(const Visit<U>& visit) {
   U::template add_values<Visit<U>, kVectors>(visit);
 }
 
-/// Calls action with the fewest vectors that hold the group's rows.
-template <class U, int kVectors = U::kTileVectors, class Action>
-[[gnu::always_inline]] inline void with_vectors(int rows, const Action& action) {
-  if constexpr (kVectors > U::kVectorStep) {
-    if (rows <= (kVectors - U::kVectorStep) * DirectShape<U>::kLanes) {
-      with_vectors<U, kVectors - U::kVectorStep>(rows, action);
-      return;
-    }
-  }
-  action.template operator()<kVectors>();
-}
-
 /// Nothing is asked for that shows how exact weights and their sums are.
 inline bool only_out(const contract::DirectTask& task) {
   return task.out.data && !task.lse.data && !task.entropy.data && !task.weights.data &&
@@ -145,7 +133,7 @@ struct Groups {
         units(units_of(t.score)),
         rough(only_out(t)) {}
 
-  /// Sets up group `count` with the rows from `first` on.
+  /// Sets up group `count` with the rows from `first` on, as many as it holds.
   void add(std::byte* memory, std::int64_t first, std::int64_t end) {
     auto& next = group[count++];
     next = typename S::Group(memory, task.layout, task.top_count);
@@ -185,15 +173,29 @@ void for_each_visit(Groups<U>& groups, Keys keys, const Action& action) {
   }
 }
 
-template <bool kGeneral, class U>
-void run_rows(const contract::DirectTask& task) {
-  using S = DirectShape<U>;
-  Groups<U> groups(task);
+/// Cuts the task's rows into the fewest groups and gives each as many vectors as the next, or one
+/// step more: a lone vector at the end would load more than it multiplies.
+template <class U>
+void add_groups(Groups<U>& groups) {
+  constexpr std::int64_t rows = DirectShape<U>::kLanes * U::kVectorStep;
+  constexpr std::int64_t most = DirectShape<U>::kWidth / rows;
+  const contract::DirectTask& task = groups.task;
+  std::int64_t steps = ceil_to(larger(task.row_end - task.row_begin, 0), rows) / rows;
   std::byte* memory = task.scratch + task.layout.groups_bytes;
-  for (auto first = task.row_begin; first < task.row_end; first += S::kWidth) {
-    groups.add(memory, first, task.row_end);
+  auto first = task.row_begin;
+  for (auto left = ceil_to(steps, most) / most; left > 0; --left) {
+    const auto own = ceil_to(steps, left) / left;
+    groups.add(memory, first, smaller(first + own * rows, task.row_end));
+    first += own * rows;
+    steps -= own;
     memory += task.layout.group_size_bytes;
   }
+}
+
+template <bool kGeneral, class U>
+void run_rows(const contract::DirectTask& task) {
+  Groups<U> groups(task);
+  add_groups(groups);
   const Keys keys{0, task.keys};
   const auto visit_all = [](const Visit<U>& visit) {
     with_vectors<U>(visit.group.count,

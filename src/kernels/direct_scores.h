@@ -57,11 +57,14 @@ template <class U>
   return lanes_of<typename U::Number>(visit.view.seen[key] >> (DirectShape<U>::kLanes * j));
 }
 
-/// Dot products of kKeys keys of the block from `t` on, still to be multiplied by visit.factor.
+/// Dot products of kKeys keys of the block from `t` on, still to be multiplied by visit.factor, of
+/// kVectors vectors of rows from vector `first` on. In a partial tile, those of keys that no row
+/// sees are any numbers; the caller masks them.
 template <bool kPartial, class U, int kVectors>
-[[gnu::always_inline]] inline auto product_tile(const Visit<U>& visit, std::int64_t t) {
+[[gnu::always_inline]] inline auto product_tile(const Visit<U>& visit, std::int64_t t,
+                                                int first = 0) {
   Tile<typename U::Number, U::kTileKeys, kVectors> tile;
-  U::template multiply_keys<kPartial>(visit, t, tile);
+  U::template multiply_keys<kPartial>(visit, t, first, tile);
   return tile;
 }
 
@@ -80,26 +83,29 @@ template <bool kGeneral, class U, int kVectors>
   }
 }
 
-/// Scores of kKeys keys of the block from `t` on, at `stage`. In a partial tile, those of keys that
-/// no row sees are any numbers; the caller masks them.
+/// The same as scores at `stage`; in the general form `first` is 0.
 template <bool kGeneral, bool kPartial, class U, int kVectors>
 [[gnu::always_inline]] inline auto score_tile(const Visit<U>& visit, std::int64_t t,
-                                              contract::Stage stage = contract::Stage::biased) {
-  auto tile = product_tile<kPartial, U, kVectors>(visit, t);
+                                              contract::Stage stage = contract::Stage::biased,
+                                              int first = 0) {
+  auto tile = product_tile<kPartial, U, kVectors>(visit, t, first);
   finish_scores<kGeneral>(visit, t, stage, tile);
   return tile;
 }
 
-/// Turns a tile of scores into weights relative to m, stores them and adds them to the sums.
-template <bool kGeneral, bool kPartial, class U, int kVectors>
+/// Turns a tile of scores into weights relative to m, stores them and adds them to the sums, for
+/// kVectors vectors of rows from vector `first` on.
+template <bool kGeneral, bool kPartial, int kVectors, class U, int kSums>
 [[gnu::always_inline]] inline void weigh_tile(const Visit<U>& visit, std::int64_t t,
-                                              RowVectors<U, kVectors>& sums) {
+                                              RowVectors<U, kSums>& sums, int first = 0) {
   using S = DirectShape<U>;
   using T = typename U::Number;
-  const auto tile = score_tile<kGeneral, kPartial, U, kVectors>(visit, t);
+  const auto tile =
+      score_tile<kGeneral, kPartial, U, kVectors>(visit, t, contract::Stage::biased, first);
 #pragma GCC unroll 4
   for (int j = 0; j < kVectors; ++j) {
-    const auto m = load(visit.group.m + S::kLanes * j);
+    const int lane = S::kLanes * (first + j);
+    const auto m = load(visit.group.m + lane);
     auto sum = broadcast(T(0));
 #pragma GCC unroll 8
     for (int i = 0; i < S::kKeys; i += U::kKeysStored) {
@@ -108,22 +114,22 @@ template <bool kGeneral, bool kPartial, class U, int kVectors>
       for (int n = 0; n < U::kKeysStored; ++n) {
         p[n] = exp2<T>(exponent_of<kGeneral>(tile.a[i + n][j], m, visit.unit));
         if constexpr (kPartial) {
-          p[n] = select(lanes_seeing(visit, t + i + n, j), p[n], broadcast(T(0)));
+          p[n] = select(lanes_seeing(visit, t + i + n, first + j), p[n], broadcast(T(0)));
         }
         sum = sum + p[n];
       }
-      U::store_weights(p, visit.p, t + i, S::kLanes * j);
+      U::store_weights(p, visit.p, t + i, lane);
     }
-    sums.v[j] = sums.v[j] + sum;
+    sums.v[first + j] = sums.v[first + j] + sum;
   }
 }
 
 /// As weigh_tile from a tile of dot products, with weights that are bf16 from the start, and their
 /// sums: src/prim/rough_exp2.h.
-template <bool kGeneral, bool kPartial, class U, int kVectors>
+template <bool kGeneral, bool kPartial, class U, int kVectors, int kSums>
 [[gnu::always_inline]] inline void weigh_tile_roughly(const Visit<U>& visit, std::int64_t t,
                                                       Tile<float, U::kTileKeys, kVectors>& tile,
-                                                      RowVectors<U, kVectors>& sums) {
+                                                      RowVectors<U, kSums>& sums, int first = 0) {
   using S = DirectShape<U>;
   if constexpr (kGeneral) finish_scores<true>(visit, t, contract::Stage::biased, tile);
   const auto scale = broadcast(kRoughScale);
@@ -132,7 +138,8 @@ template <bool kGeneral, bool kPartial, class U, int kVectors>
   const auto slope = scale * broadcast(visit.factor);
 #pragma GCC unroll 4
   for (int j = 0; j < kVectors; ++j) {
-    const auto m = load(visit.group.m + S::kLanes * j);
+    const int lane = S::kLanes * (first + j);
+    const auto m = load(visit.group.m + lane);
     const auto start = fma(m, broadcast(-kRoughScale), offset);
     auto sum = broadcast(0.0f);
 #pragma GCC unroll 8
@@ -147,14 +154,47 @@ template <bool kGeneral, bool kPartial, class U, int kVectors>
         }
         // In this order a NaN stays.
         z[n] = minimum(nothing, z[n]);
-        if constexpr (kPartial) z[n] = select(lanes_seeing(visit, t + i + n, j), z[n], nothing);
+        if constexpr (kPartial)
+          z[n] = select(lanes_seeing(visit, t + i + n, first + j), z[n], nothing);
       }
       const auto pairs = U::weigh_roughly(z[0], z[1]);
       sum = U::add_weights(pairs, sum);
-      store(visit.p + (t + i) / 2 * S::kWidth + S::kLanes * j, pairs);
+      store(visit.p + (t + i) / 2 * S::kWidth + lane, pairs);
     }
-    sums.v[j] = sums.v[j] + sum;
+    sums.v[first + j] = sums.v[first + j] + sum;
   }
+}
+
+/// Calls action with the fewest vectors that hold the group's rows.
+template <class U, int kVectors = U::kTileVectors, class Action>
+[[gnu::always_inline]] inline void with_vectors(int rows, const Action& action) {
+  if constexpr (kVectors > U::kVectorStep) {
+    if (rows <= (kVectors - U::kVectorStep) * DirectShape<U>::kLanes) {
+      with_vectors<U, kVectors - U::kVectorStep>(rows, action);
+      return;
+    }
+  }
+  action.template operator()<kVectors>();
+}
+
+/// Calls action<kSeen>(first) with the vectors of rows that see some key of the tile: on a diagonal
+/// two thirds of them. What P holds of the others is not read, or made 0.
+template <int kVectors, class U, class Action>
+[[gnu::always_inline]] inline void with_seen_vectors(const Visit<U>& visit, std::int64_t t,
+                                                     const Action& action) {
+  using S = DirectShape<U>;
+  std::uint64_t some = 0;
+  for (int i = 0; i < S::kKeys; ++i) some |= visit.view.seen[t + i];
+  const int first = __builtin_ctzll(some) / S::kLanes;
+  const int rows = 64 - __builtin_clzll(some) - S::kLanes * first;
+  with_vectors<U, kVectors>(rows, [&]<int kSeen>() {
+    if constexpr (U::kPairs) {
+      for (int j = 0; j < kVectors; ++j) {
+        if (j < first || j >= first + kSeen) U::clear_weights(visit.p, t, S::kLanes * j);
+      }
+    }
+    action.template operator()<kSeen>(first);
+  });
 }
 
 /// Calls action<kPartial>(t) for every tile that some row sees, in ascending order.
@@ -177,8 +217,15 @@ template <bool kGeneral, class U, int kVectors>
 void weigh_block_roughly(const Visit<U>& visit, RowVectors<U, kVectors>& sums) {
   if constexpr (!U::kBesideVectors) {
     for_each_tile(visit, [&]<bool kPartial>(std::int64_t t) {
-      auto tile = product_tile<kPartial, U, kVectors>(visit, t);
-      weigh_tile_roughly<kGeneral, kPartial>(visit, t, tile, sums);
+      if constexpr (kPartial && !kGeneral) {
+        with_seen_vectors<kVectors>(visit, t, [&]<int kSeen>(int first) {
+          auto tile = product_tile<true, U, kSeen>(visit, t, first);
+          weigh_tile_roughly<false, true>(visit, t, tile, sums, first);
+        });
+      } else {
+        auto tile = product_tile<kPartial, U, kVectors>(visit, t);
+        weigh_tile_roughly<kGeneral, kPartial>(visit, t, tile, sums);
+      }
     });
   } else {
     Tile<float, U::kTileKeys, kVectors> tiles[2];
@@ -193,7 +240,7 @@ void weigh_block_roughly(const Visit<U>& visit, RowVectors<U, kVectors>& sums) {
       }
     };
     for_each_tile(visit, [&]<bool kPartial>(std::int64_t t) {
-      U::template multiply_keys<kPartial>(visit, t, tiles[(count + 1) % 2]);
+      U::template multiply_keys<kPartial>(visit, t, 0, tiles[(count + 1) % 2]);
       if (count > 0) weigh();
       ++count;
       before = t;
@@ -213,7 +260,13 @@ void weigh_block(const Visit<U>& visit, RowVectors<U, kVectors>& sums) {
     if (visit.rough) return weigh_block_roughly<kGeneral>(visit, sums);
   }
   for_each_tile(visit, [&]<bool kPartial>(std::int64_t t) {
-    weigh_tile<kGeneral, kPartial>(visit, t, sums);
+    if constexpr (kPartial && !kGeneral && U::kSkipsVectors) {
+      with_seen_vectors<kVectors>(visit, t, [&]<int kSeen>(int first) {
+        weigh_tile<false, true, kSeen>(visit, t, sums, first);
+      });
+    } else {
+      weigh_tile<kGeneral, kPartial, kVectors>(visit, t, sums);
+    }
   });
 }
 

@@ -33,6 +33,7 @@ struct DotUnit {
   static constexpr std::int64_t kPanelKeys = kBlockKeys;
   static constexpr bool kScalesScores = true;
   static constexpr bool kPairs = true;
+  static constexpr bool kSkipsVectors = true;
   static constexpr bool kBesideVectors = false;
 
   static float left_factor(float factor) { return split_factor(factor).rest; }
@@ -44,6 +45,7 @@ struct DotUnit {
 
   template <bool kPartial, class Visit, int kVectors>
   [[gnu::always_inline]] static inline void multiply_keys(const Visit& visit, std::int64_t t,
+                                                          int first,
                                                           Tile<float, kTileKeys, kVectors>& tile) {
     const std::uint16_t* key[kTileKeys];
     std::int64_t spare = t;
@@ -55,7 +57,8 @@ struct DotUnit {
       key[i] = visit.k.first + (readable ? t + i : spare) * visit.k.row;
     }
     tile = {};
-    add_dots(tile, key, 2, visit.group.queries, (visit.task.dims + 1) / 2);
+    add_dots(tile, key, 2, visit.group.queries + Simd<float>::kLanes * first,
+             (visit.task.dims + 1) / 2);
   }
 
   [[gnu::always_inline]] static inline void store_weights(const Simd<float>::Vector (&weights)[2],
@@ -70,6 +73,13 @@ struct DotUnit {
   [[gnu::always_inline]] static inline auto add_weights(Simd<float>::Vector pairs,
                                                         Simd<float>::Vector sum) {
     return add_pairs(pairs, sum);
+  }
+
+  /// Weights of a vector of rows that see nothing of the tile from key `key` on.
+  static void clear_weights(float* p, std::int64_t key, int lane) {
+    for (int i = 0; i < kTileKeys; i += 2) {
+      store(p + (key + i) / 2 * kWidth + lane, broadcast(0.0f));
+    }
   }
 
   /// O' += V' P' for the block, summed apart and added once. Hidden pairs have a weight of 0 and

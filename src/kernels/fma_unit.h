@@ -31,6 +31,7 @@ struct FmaUnit {
   static constexpr std::int64_t kPanelKeys = kBlockKeys;
   static constexpr bool kScalesScores = false;  ///< the factor waits for left_factor
   static constexpr bool kPairs = false;
+  static constexpr bool kSkipsVectors = true;  ///< of rows that see nothing of a partial tile
 
   /// The factor of dot products is in the queries.
   static T left_factor(T) { return 1; }
@@ -40,9 +41,11 @@ struct FmaUnit {
     regard::REGARD_ISA::pack_queries(task, group, factor);
   }
 
-  /// In a partial tile, keys that no row sees are replaced by one that is seen.
+  /// For vectors of rows from `first` on. In a partial tile, keys that no row sees are replaced by
+  /// one that is seen.
   template <bool kPartial, class Visit, int kVectors>
   [[gnu::always_inline]] static inline void multiply_keys(const Visit& visit, std::int64_t t,
+                                                          int first,
                                                           Tile<T, kTileKeys, kVectors>& tile) {
     const T* key[kTileKeys];
     std::int64_t spare = t;
@@ -54,7 +57,8 @@ struct FmaUnit {
       key[i] = visit.k.first + (readable ? t + i : spare) * visit.k.row;
     }
     tile = {};
-    add_products(tile, key, visit.k.column, visit.group.queries, kWidth, visit.task.dims);
+    add_products(tile, key, visit.k.column, visit.group.queries + Simd<T>::kLanes * first, kWidth,
+                 visit.task.dims);
   }
 
   [[gnu::always_inline]] static inline void store_weights(
@@ -98,26 +102,44 @@ struct FmaUnit {
   }
 
   /// Adds p v for keys that some row does not see: hidden pairs are skipped, not multiplied by 0,
-  /// because 0 times infinity is not 0. Keys that no row sees are not read.
+  /// because 0 times infinity is not 0. Keys that no row sees are not read, and the vectors of rows
+  /// before the first that sees a key are left alone.
   template <class Visit, int kVectors>
   [[gnu::always_inline]] static inline void add_partial(const Visit& visit, const Run& run,
                                                         const T* const (&column)[kTileKeys],
                                                         Tile<T, kTileKeys, kVectors>& tile) {
-    constexpr int lanes = Simd<T>::kLanes;
     for (std::int64_t key = run.begin; key < run.end; ++key) {
       if (visit.view.seen[key] == 0) continue;
-      typename Simd<T>::Vector p[kVectors];
-      typename Simd<T>::Mask seen[kVectors];
-#pragma GCC unroll 4
-      for (int j = 0; j < kVectors; ++j) {
-        p[j] = load(visit.p + key * kWidth + lanes * j);
-        seen[j] = lanes_of<T>(visit.view.seen[key] >> (lanes * j));
+      const int first = __builtin_ctzll(visit.view.seen[key]) / Simd<T>::kLanes;
+      if (kVectors > 1 && first == kVectors - 1) {
+        add_key<kVectors - 1>(visit, key, column, tile);
+      } else if (kVectors > 2 && first == 1) {
+        add_key<1>(visit, key, column, tile);
+      } else {
+        add_key<0>(visit, key, column, tile);
       }
-#pragma GCC unroll 8
-      for (int i = 0; i < kTileKeys; ++i) {
-        const auto v = broadcast(column[i][key * visit.v.row]);
+    }
+  }
+
+  /// One key, for the vectors of rows from kFirst on.
+  template <int kFirst, class Visit, int kVectors>
+  [[gnu::always_inline]] static inline void add_key(const Visit& visit, std::int64_t key,
+                                                    const T* const (&column)[kTileKeys],
+                                                    Tile<T, kTileKeys, kVectors>& tile) {
+    constexpr int lanes = Simd<T>::kLanes;
+    typename Simd<T>::Vector p[kVectors];
+    typename Simd<T>::Mask seen[kVectors];
 #pragma GCC unroll 4
-        for (int j = 0; j < kVectors; ++j) tile.a[i][j] = fma_where(seen[j], v, p[j], tile.a[i][j]);
+    for (int j = kFirst; j < kVectors; ++j) {
+      p[j] = load(visit.p + key * kWidth + lanes * j);
+      seen[j] = lanes_of<T>(visit.view.seen[key] >> (lanes * j));
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < kTileKeys; ++i) {
+      const auto v = broadcast(column[i][key * visit.v.row]);
+#pragma GCC unroll 4
+      for (int j = kFirst; j < kVectors; ++j) {
+        tile.a[i][j] = fma_where(seen[j], v, p[j], tile.a[i][j]);
       }
     }
   }

@@ -96,6 +96,7 @@ inline constexpr contract::DirectKernel kDirectKernel = {
     .run = run_direct<U>,
     .run_mass = run_mass<U>,
     .rows_per_group = DirectShape<U>::kWidth,
+    .rows_per_vector = DirectShape<U>::kLanes* U::kVectorStep,
     .keys_per_tile = DirectShape<U>::kKeys,
     .columns_per_tile = U::kTileColumns,
     .keys_per_block = kBlockKeys,

@@ -51,11 +51,12 @@ void finish_rows(const contract::DirectTask& task, const RowGroup<T, kWidth>& gr
     const contract::Source& sinks = task.score.sinks;
     const double z = sinks.data ? head_element<double>(sinks, place.head) : -__builtin_inf();
     const double l = double(group.l[r]);
-    RowEnd end{double(group.m[r]) * units.natural + log_positive(l), 1};
+    RowEnd end{0, 1};
     if (group.empty(r)) {
       end = empty_end(group.absent(r), z);
-    } else if (is_logit(z)) {
-      end = with_sink(end.lse, z);
+    } else if (task.lse.data || is_logit(z)) {  // a logarithm is a tenth of a row of 64 keys
+      end.lse = double(group.m[r]) * units.natural + log_positive(l);
+      if (is_logit(z)) end = with_sink(end.lse, z);
     }
     group.inverse[r] = group.empty(r) ? T(0) : T(1) / group.l[r];
     group.share[r] = T(end.share);
@@ -69,31 +70,76 @@ void finish_rows(const contract::DirectTask& task, const RowGroup<T, kWidth>& gr
   }
 }
 
+/// Finished values of kLanes rows from lane r0 on, columns d to d + kLanes, one vector a row; those
+/// from `end` on repeat the last.
 template <class T, int kWidth>
-void store_out(const contract::DirectTask& task, const RowGroup<T, kWidth>& group) {
+[[gnu::always_inline]] inline void finish_block(
+    const RowGroup<T, kWidth>& group, int r0, std::int64_t d, std::int64_t end,
+    typename Simd<T>::Vector (&block)[Simd<T>::kLanes]) {
+  const auto inverse = load(group.inverse + r0);
+  const auto share = load(group.share + r0);
+  const auto empty = lanes_of<T>(group.unset >> r0);
+  for (int i = 0; i < Simd<T>::kLanes; ++i) {
+    const T* out = group.out + smaller(d + i, end - 1) * kWidth + r0;
+    block[i] = select(empty, share, load(out) * inverse * share);
+  }
+  transpose(block);
+}
+
+/// Rows of T itself, dense: whole vectors go straight to the caller's memory.
+template <class T, int kWidth>
+void store_dense(const contract::DirectTask& task, const RowGroup<T, kWidth>& group, int r0) {
   constexpr int lanes = Simd<T>::kLanes;
-  alignas(64) T rows[lanes][kChunk];
-  for (int r0 = 0; r0 < group.count; r0 += lanes) {
-    const auto inverse = load(group.inverse + r0);
-    const auto share = load(group.share + r0);
-    const auto empty = lanes_of<T>(group.unset >> r0);
-    for (std::int64_t d = 0; d < task.value_dims; d += kChunk) {
-      const std::int64_t count = smaller(kChunk, task.value_dims - d);
-      for (std::int64_t at = 0; at < count; at += lanes) {
-        typename Simd<T>::Vector block[lanes];
-        for (int i = 0; i < lanes; ++i) {
-          const T* out = group.out + (d + smaller(at + i, count - 1)) * kWidth + r0;
-          block[i] = select(empty, share, load(out) * inverse * share);
-        }
-        transpose(block);
-        for (int i = 0; i < lanes; ++i) store(rows[i] + at, block[i]);
+  const int rows = int(smaller(lanes, group.count - r0));
+  alignas(64) T tail[lanes];
+  std::byte* row[lanes];
+  for (int i = 0; i < rows; ++i) {
+    const RowPlace place = row_place(task, group.first + r0 + i);
+    row[i] = element_at(task.out, place.head, place.i, 0);
+  }
+  for (std::int64_t d = 0; d < task.value_dims; d += lanes) {
+    typename Simd<T>::Vector block[lanes];
+    finish_block(group, r0, d, task.value_dims, block);
+    const std::int64_t count = smaller(lanes, task.value_dims - d);
+    if (count == lanes) {
+      for (int i = 0; i < rows; ++i) {
+        __builtin_memcpy(row[i] + d * std::int64_t{sizeof(T)}, &block[i], sizeof(block[i]));
       }
-      for (int i = 0; i < lanes && r0 + i < group.count; ++i) {
-        const RowPlace place = row_place(task, group.first + r0 + i);
-        write_elements<T>(task.out.type, rows[i], 1, count,
-                          element_at(task.out, place.head, place.i, d), task.out.column);
+    } else {
+      for (int i = 0; i < rows; ++i) {
+        store(tail, block[i]);
+        __builtin_memcpy(row[i] + d * std::int64_t{sizeof(T)}, tail,
+                         std::size_t(count) * sizeof(T));
       }
     }
+  }
+}
+
+/// Rows of any type at any stride.
+template <class T, int kWidth>
+void store_converted(const contract::DirectTask& task, const RowGroup<T, kWidth>& group, int r0) {
+  constexpr int lanes = Simd<T>::kLanes;
+  alignas(64) T rows[lanes][kChunk];
+  for (std::int64_t d = 0; d < task.value_dims; d += kChunk) {
+    const std::int64_t count = smaller(kChunk, task.value_dims - d);
+    for (std::int64_t at = 0; at < count; at += lanes) {
+      typename Simd<T>::Vector block[lanes];
+      finish_block(group, r0, d + at, task.value_dims, block);
+      for (int i = 0; i < lanes; ++i) store(rows[i] + at, block[i]);
+    }
+    for (int i = 0; i < lanes && r0 + i < group.count; ++i) {
+      const RowPlace place = row_place(task, group.first + r0 + i);
+      write_elements<T>(task.out.type, rows[i], 1, count,
+                        element_at(task.out, place.head, place.i, d), task.out.column);
+    }
+  }
+}
+
+template <class T, int kWidth>
+void store_out(const contract::DirectTask& task, const RowGroup<T, kWidth>& group) {
+  const bool dense = task.out.type == kElement<T> && task.out.column == 1;
+  for (int r0 = 0; r0 < group.count; r0 += Simd<T>::kLanes) {
+    dense ? store_dense(task, group, r0) : store_converted(task, group, r0);
   }
 }
 

@@ -26,27 +26,84 @@ void transpose_into(const T* rows, std::int64_t row_step, std::int64_t count, T*
   }
 }
 
-/// Writes the group's rows times `factor` into lanes 0.. of its panel (D, kWidth). Lanes of rows
-/// that see nothing, and lanes past the rows, are 0: their sums stay harmless.
+/// The element type of the loop.
+template <class T>
+inline constexpr contract::Element kElement = sizeof(T) == 8 ? contract::Element::f64
+                                                             : contract::Element::f32;
+
+/// A whole vector from memory that need not be aligned.
+template <class T>
+[[gnu::always_inline]] inline typename Simd<T>::Vector load_anywhere(const std::byte* from) {
+  typename Simd<T>::Vector v;
+  __builtin_memcpy(&v, from, sizeof v);
+  return v;
+}
+
+/// kLanes query rows from lane r0 on, dense and of type T: whole vectors are read where they lie.
+/// Only elements of the rows are read.
 template <class T, int kWidth>
-void pack_queries(const contract::DirectTask& task, const RowGroup<T, kWidth>& group, T factor) {
+void pack_dense(const contract::DirectTask& task, const RowGroup<T, kWidth>& group, int r0,
+                T factor) {
+  constexpr int lanes = Simd<T>::kLanes;
+  alignas(64) T tail[lanes] = {};
+  const std::byte* row[lanes];
+  for (int i = 0; i < lanes; ++i) {
+    row[i] = nullptr;
+    if (!(group.live >> (r0 + i) & 1)) continue;
+    const RowPlace place = row_place(task, group.first + r0 + i);
+    row[i] = element_at(task.q, place.head, place.i, 0);
+  }
+  const auto pack = [&](std::int64_t d, int count, const auto& read) {
+    typename Simd<T>::Vector block[lanes];
+#pragma GCC unroll 16
+    for (int i = 0; i < lanes; ++i) {
+      block[i] =
+          row[i] ? read(row[i] + d * std::int64_t{sizeof(T)}) * broadcast(factor) : broadcast(T(0));
+    }
+    transpose(block);
+    for (int i = 0; i < count; ++i) store(group.queries + (d + i) * kWidth + r0, block[i]);
+  };
+  std::int64_t d = 0;
+  for (; d + lanes <= task.dims; d += lanes) {
+    pack(d, lanes, [](const std::byte* from) { return load_anywhere<T>(from); });
+  }
+  if (d == task.dims) return;
+  const auto count = std::size_t(task.dims - d);
+  pack(d, int(count), [&](const std::byte* from) {
+    __builtin_memcpy(tail, from, count * sizeof(T));
+    return load(tail);
+  });
+}
+
+/// kLanes query rows from lane r0 on, of any type at any stride.
+template <class T, int kWidth>
+void pack_converted(const contract::DirectTask& task, const RowGroup<T, kWidth>& group, int r0,
+                    T factor) {
   constexpr int lanes = Simd<T>::kLanes;
   alignas(64) T rows[lanes][kChunk];
-  for (int r0 = 0; r0 < kWidth; r0 += lanes) {
-    for (std::int64_t d = 0; d < task.dims; d += kChunk) {
-      const std::int64_t count = smaller(kChunk, task.dims - d);
-      for (int i = 0; i < lanes; ++i) {
-        if (!(group.live >> (r0 + i) & 1)) {
-          __builtin_memset(rows[i], 0, sizeof(rows[i]));
-          continue;
-        }
-        const RowPlace place = row_place(task, group.first + r0 + i);
-        read_elements<T>(task.q.type, element_at(task.q, place.head, place.i, d), task.q.column,
-                         count, rows[i]);
-        for (std::int64_t n = 0; n < count; ++n) rows[i][n] *= factor;
+  for (std::int64_t d = 0; d < task.dims; d += kChunk) {
+    const std::int64_t count = smaller(kChunk, task.dims - d);
+    for (int i = 0; i < lanes; ++i) {
+      if (!(group.live >> (r0 + i) & 1)) {
+        __builtin_memset(rows[i], 0, sizeof(rows[i]));
+        continue;
       }
-      transpose_into<kWidth>(rows[0], kChunk, count, group.queries + d * kWidth + r0);
+      const RowPlace place = row_place(task, group.first + r0 + i);
+      read_elements<T>(task.q.type, element_at(task.q, place.head, place.i, d), task.q.column,
+                       count, rows[i]);
+      for (std::int64_t n = 0; n < count; ++n) rows[i][n] *= factor;
     }
+    transpose_into<kWidth>(rows[0], kChunk, count, group.queries + d * kWidth + r0);
+  }
+}
+
+/// Writes the group's rows times `factor` into lanes 0.. of its panel (D, kWidth), whole vectors.
+/// Lanes of rows that see nothing, and lanes past the rows, are 0: their sums stay harmless.
+template <class T, int kWidth>
+void pack_queries(const contract::DirectTask& task, const RowGroup<T, kWidth>& group, T factor) {
+  const bool dense = task.q.type == kElement<T> && task.q.column == 1;
+  for (int r0 = 0; r0 < group.count; r0 += Simd<T>::kLanes) {
+    dense ? pack_dense(task, group, r0, factor) : pack_converted(task, group, r0, factor);
   }
 }
 

@@ -34,6 +34,7 @@ struct TileUnit {
   static constexpr std::int64_t kPanelKeys = kBlockKeys + kTileKeys;
   static constexpr bool kScalesScores = true;
   static constexpr bool kPairs = true;
+  static constexpr bool kSkipsVectors = false;
   static constexpr bool kBesideVectors = true;
 
   static float left_factor(float factor) { return split_factor(factor).rest; }
@@ -44,7 +45,7 @@ struct TileUnit {
   }
 
   template <bool kPartial, class Visit, int kVectors>
-  [[gnu::always_inline]] static inline void multiply_keys(const Visit& visit, std::int64_t t,
+  [[gnu::always_inline]] static inline void multiply_keys(const Visit& visit, std::int64_t t, int,
                                                           Tile<float, kTileKeys, kVectors>& tile) {
     const TiledKeys::Rows& k = visit.k;
     const std::uint16_t* keys = kPartial ? k.panel + t * k.panel_row : k.first + t * k.row;

@@ -1,6 +1,7 @@
 #include "plan/plan.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/aligned_buffer.h"
 #include "problem/visible.h"
@@ -18,8 +19,9 @@ constexpr std::int64_t kItemBytes = 512 * 1024;
 constexpr std::int64_t kItemsPerWorker = 4;
 // Key blocks of one item of the mass phase: its rows are packed once for all of them.
 constexpr std::int64_t kMassBlocks = 2;
-// Below this many multiply-adds a second thread costs more than it brings (about 20 us of work).
-constexpr double kLeastWorkPerThread = 1e6;
+// Below this many multiply-adds for each, about 10 us, a second thread costs more than it brings
+// where it has gone to sleep since the last call; one still awake would pay from 2e5 on.
+constexpr double kLeastWorkPerThread = 5e5;
 
 std::int64_t divide_up(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
@@ -82,22 +84,57 @@ void count_items(std::int64_t spaces, Phase& phase) {
   phase.items = spaces * phase.items_per_space;
 }
 
+/// Vectors of rows to be cut into items: the same cut in each space.
+struct Cut {
+  std::int64_t spaces = 0;
+  std::int64_t vectors = 0;  ///< of one space
+  std::int64_t most = 0;     ///< vectors of one item
+  int workers = 1;
+};
+
+/// Vectors that the busiest worker takes if every space is cut into items of `size`.
+std::int64_t longest_share(const Cut& cut, std::int64_t size) {
+  return divide_up(cut.spaces * divide_up(cut.vectors, size), cut.workers) * size;
+}
+
+/// Vectors of one item where several workers share the items: enough items for each, of at least
+/// two vectors, and as many as come out even between the workers.
+std::int64_t even_item_size(const Cut& cut) {
+  const std::int64_t finest = divide_up(cut.vectors, 2);
+  const std::int64_t wanted = divide_up(cut.workers * kItemsPerWorker, cut.spaces);
+  std::int64_t items = std::min(std::max(divide_up(cut.vectors, cut.most), wanted), finest);
+  std::int64_t best = divide_up(cut.vectors, items);
+  const std::int64_t step = cut.workers / std::gcd<std::int64_t>(cut.spaces, cut.workers);
+  for (int n = 0; n < 4; ++n) {
+    items = (items / step + 1) * step;
+    if (items > finest) break;
+    const std::int64_t size = divide_up(cut.vectors, items);
+    // Larger items read K and V less often, which is worth more than 2% of evenness.
+    if (double(longest_share(cut, best)) > 1.02 * double(longest_share(cut, size))) best = size;
+  }
+  return best;
+}
+
 Phase make_row_phase(const Problem& p, const Plan& plan, Phase::Kind kind) {
-  const std::int64_t width = plan.kernel->rows_per_group;
-  const std::int64_t heads = p.batch * p.kv_heads;
+  const DirectKernel& kernel = *plan.kernel;
   const std::int64_t list = kind == Phase::Kind::chosen ? std::int64_t(p.rows.size()) : p.sq;
   Phase phase{.kind = kind, .length = list * p.group};
-  const std::int64_t groups = divide_up(phase.length, width);
-  if (heads * groups == 0) return phase;
-  std::int64_t most = std::clamp(kItemBytes / plan.layout.group_size_bytes, std::int64_t{1},
-                                 plan.kernel->most_groups);
-  if (plan.workers > 1) {
-    const std::int64_t wanted = plan.workers * kItemsPerWorker;
-    most = std::clamp(heads * groups / wanted, std::int64_t{1}, most);
+  const std::int64_t spaces = p.batch * p.kv_heads;
+  if (spaces * phase.length == 0) return phase;
+  const std::int64_t most_groups =
+      std::clamp(kItemBytes / plan.layout.group_size_bytes, std::int64_t{1}, kernel.most_groups);
+  if (plan.workers == 1) {
+    const std::int64_t groups = divide_up(phase.length, kernel.rows_per_group);
+    phase.item_size = divide_up(groups, divide_up(groups, most_groups)) * kernel.rows_per_group;
+  } else {
+    phase.item_size =
+        kernel.rows_per_vector *
+        even_item_size({.spaces = spaces,
+                        .vectors = divide_up(phase.length, kernel.rows_per_vector),
+                        .most = most_groups * kernel.rows_per_group / kernel.rows_per_vector,
+                        .workers = plan.workers});
   }
-  const std::int64_t items = divide_up(groups, most);
-  phase.item_size = divide_up(groups, items) * width;
-  count_items(heads, phase);
+  count_items(spaces, phase);
   return phase;
 }
 
@@ -180,12 +217,13 @@ TileCount count_tiles(const Problem& p, const Plan& plan) noexcept {
   const std::int64_t repeats = p.kv_heads * (p.batch / std::max<std::int64_t>(distinct, 1));
   TileCount count;
   for (std::int64_t b = 0; b < std::min(distinct, p.batch); ++b) {
+    const problem::KeyRule rule = problem::key_rule(p, b);
     for (std::int64_t first = 0; first < plan.main.length; first += width) {
       const std::int64_t last = std::min(first + width, plan.main.length) - 1;
       std::int64_t lo = p.skv;
       std::int64_t hi = 0;
       for (std::int64_t i = first / p.group; i <= last / p.group; ++i) {
-        const problem::KeyRange range = problem::visible_keys(p, b, i);
+        const problem::KeyRange range = rule.row(i);
         if (range.lo >= range.hi) continue;
         lo = std::min(lo, range.lo);
         hi = std::max(hi, range.hi);

@@ -118,8 +118,9 @@ void fill_ranges(const Problem& p, const RangeArrays& ranges) noexcept {
   for (std::int64_t b = 0; b < batches; ++b) {
     const std::int64_t rows = p.packed() ? problem::row_count(p, b) : p.sq;
     const std::int64_t first = problem::first_range(p, b);
+    const problem::KeyRule rule = problem::key_rule(p, b);
     for (std::int64_t i = 0; i < rows; ++i) {
-      const problem::KeyRange range = problem::visible_keys(p, b, i);
+      const problem::KeyRange range = rule.row(i);
       ranges.lo[first + i] = std::int32_t(range.lo);
       ranges.hi[first + i] = std::int32_t(range.hi);
     }

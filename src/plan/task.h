@@ -19,7 +19,7 @@ struct RangeArrays {
 /// Where the ranges live in the call's scratch.
 RangeArrays range_arrays(const problem::Problem& problem, std::byte* scratch) noexcept;
 
-/// Fills the ranges from problem::visible_keys.
+/// Fills the ranges from problem::key_rule.
 void fill_ranges(const problem::Problem& problem, const RangeArrays& ranges) noexcept;
 
 /// Work item `item` of `phase` for `worker`. Within a head the last rows come first: under causal

@@ -1,9 +1,9 @@
 // Checks what a call writes: shapes and types, then the memory of everything it touches.
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <string>
-#include <vector>
 
 #include "base/aligned_buffer.h"
 #include "base/status_text.h"
@@ -55,30 +55,45 @@ struct Named {
   ConstTensor tensor;
 };
 
-std::vector<Named> inputs_of(const Problem& p) {
-  std::vector<Named> inputs = {{"q", p.q}, {"k", p.k}, {"v", p.v}};
-  const Named optional[] = {
-      {"mask", p.mask}, {"bias", p.bias}, {"alibi_slopes", p.alibi_slopes}, {"sinks", p.sinks}};
-  std::ranges::copy_if(optional, std::back_inserter(inputs),
-                       [](const Named& input) { return input.tensor.data != nullptr; });
+/// Tensors of one call, without an allocation: the smallest calls would feel it.
+class NamedList {
+ public:
+  void add(const char* name, const ConstTensor& tensor) { named_[count_++] = {name, tensor}; }
+  void add_given(const char* name, const ConstTensor& tensor) {
+    if (tensor.data) add(name, tensor);
+  }
+  const Named* begin() const { return named_.data(); }
+  const Named* end() const { return begin() + count_; }
+
+ private:
+  std::array<Named, 8> named_;
+  std::size_t count_ = 0;
+};
+
+NamedList inputs_of(const Problem& p) {
+  NamedList inputs;
+  inputs.add("q", p.q);
+  inputs.add("k", p.k);
+  inputs.add("v", p.v);
+  inputs.add_given("mask", p.mask);
+  inputs.add_given("bias", p.bias);
+  inputs.add_given("alibi_slopes", p.alibi_slopes);
+  inputs.add_given("sinks", p.sinks);
   return inputs;
 }
 
-std::vector<Named> outputs_of(const Problem& p) {
+NamedList outputs_of(const Problem& p) {
   const Outputs& o = p.outputs;
   const auto bytes = std::int64_t(p.scratch.size());
-  const Tensor scratch{p.scratch.data(), DType::boolean, {1, 1, 1, bytes}, {0, 0, 0, 1}};
-  const Named all[] = {{"out", o.out},
-                       {"lse", o.lse},
-                       {"weights", o.weights},
-                       {"entropy", o.entropy},
-                       {"top_weights", o.top_weights},
-                       {"top_keys", o.top_keys},
-                       {"key_mass", o.key_mass},
-                       {"scratch", scratch}};
-  std::vector<Named> outputs;
-  std::ranges::copy_if(all, std::back_inserter(outputs),
-                       [](const Named& output) { return output.tensor.data != nullptr; });
+  NamedList outputs;
+  outputs.add_given("out", o.out);
+  outputs.add_given("lse", o.lse);
+  outputs.add_given("weights", o.weights);
+  outputs.add_given("entropy", o.entropy);
+  outputs.add_given("top_weights", o.top_weights);
+  outputs.add_given("top_keys", o.top_keys);
+  outputs.add_given("key_mass", o.key_mass);
+  outputs.add_given("scratch", {p.scratch.data(), DType::boolean, {1, 1, 1, bytes}, {0, 0, 0, 1}});
   return outputs;
 }
 
@@ -127,8 +142,8 @@ Status check_outputs(const Problem& p) {
 }
 
 Status check_memory(const Problem& p, std::int64_t scratch_bytes) {
-  const std::vector<Named> inputs = inputs_of(p);
-  const std::vector<Named> outputs = outputs_of(p);
+  const NamedList inputs = inputs_of(p);
+  const NamedList outputs = outputs_of(p);
   if (Status status = check_scratch(p, scratch_bytes); !status.ok()) return status;
   for (const auto& [name, tensor] : inputs) {
     if (Status status = check_pointer(name, tensor); !status.ok()) return status;

@@ -41,16 +41,20 @@ std::int64_t position_offset(const Problem& p, std::int64_t b) noexcept {
   return std::clamp(given_offset(p, b), -kFarthest, kFarthest);
 }
 
+KeyRule key_rule(const Problem& p, std::int64_t b) noexcept {
+  constexpr Position far = Position{1} << 32;  // beyond every row and key, counted from any other
+  const Position offset = given_offset(p, b);
+  Position begin = -far;
+  Position end = far;
+  if (p.causal != Causal::none) end = offset + 1;
+  if (p.window.left >= 0) begin = offset - p.window.left;
+  if (p.window.right >= 0) end = std::min(end, offset + p.window.right + 1);
+  return {row_count(p, b), key_count(p, b), std::int64_t(std::clamp(begin, -far, far)),
+          std::int64_t(std::clamp(end, -far, far))};
+}
+
 KeyRange visible_keys(const Problem& p, std::int64_t b, std::int64_t i) noexcept {
-  if (i >= row_count(p, b)) return {0, -1};
-  const std::int64_t keys = key_count(p, b);
-  const Position position = Position{i} + given_offset(p, b);
-  Position lo = 0, hi = keys;
-  if (p.causal != Causal::none) hi = position + 1;
-  if (p.window.left >= 0) lo = position - p.window.left;
-  if (p.window.right >= 0) hi = std::min(hi, position + p.window.right + 1);
-  return {std::int64_t(std::clamp<Position>(lo, 0, keys)),
-          std::int64_t(std::clamp<Position>(hi, 0, keys))};
+  return key_rule(p, b).row(i);
 }
 
 std::int64_t distinct_ranges(const Problem& p) noexcept {

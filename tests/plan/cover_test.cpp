@@ -66,7 +66,7 @@ void assert_covers(const Planned& p, const plan::Phase& phase, std::int64_t list
     assert_ranges(p, task, space.b);
     RC_ASSERT(task.row_begin >= 0 && task.row_begin < task.row_end && task.row_end <= rows);
     RC_ASSERT(task.row_end - task.row_begin <= most);
-    RC_ASSERT(task.row_begin % p.plan.kernel->rows_per_group == 0);
+    RC_ASSERT(task.row_begin % p.plan.kernel->rows_per_vector == 0);
     const std::int64_t first = (space.b * p.request.shape.kv_heads + space.kv_head) * rows;
     for (auto row = task.row_begin; row < task.row_end; ++row) ++covered[std::size_t(first + row)];
   }

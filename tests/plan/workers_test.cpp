@@ -43,6 +43,25 @@ TEST(Workers, HaveItemsToShareEvenlyForMuchWork) {
   EXPECT_GE(p.plan.main.items, 4 * p.plan.workers);
 }
 
+TEST(Workers, ShareTheRowsOfFewHeadsEvenly) {
+  for (const dispatch::Isa& isa : dispatch::isas()) {
+    for (const std::int64_t heads : {1, 2, 5, 8}) {
+      for (const std::int64_t length : {128, 256, 512, 1024, 1040, 4096}) {
+        for (const int threads : {2, 3, 4}) {
+          const Planned p({.shape = {1, heads, 1, length, length, 64, 64}, .threads = threads},
+                          isa);
+          const plan::Phase& phase = p.plan.main;
+          const std::int64_t turns = (phase.items + threads - 1) / threads;
+          const double even = double(heads * length) / threads;
+          const double vector = double(p.plan.kernel->rows_per_vector);
+          EXPECT_LE(double(turns * phase.item_size), 1.1 * even + 2 * vector)
+              << isa.name << ' ' << heads << " heads of " << length << " on " << threads;
+        }
+      }
+    }
+  }
+}
+
 TEST(Paths, SayWhyTheyWereTaken) {
   const Planned automatic(Request{});
   EXPECT_EQ(automatic.plan.path, Path::direct);
