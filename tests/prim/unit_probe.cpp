@@ -1,0 +1,80 @@
+// Compiled once per ISA.
+#include "prim/unit_probe.h"
+
+#include "prim/prim.h"
+#include "prim/tile_emulated.h"
+#if defined(__AMX_BF16__)
+#include "prim/tile_amx.h"
+#endif
+
+namespace regard::REGARD_ISA {
+namespace {
+
+TileOperand operand(const test::TilePlace& place) {
+  return {place.first, place.row, place.tile, place.chunk};
+}
+
+template <class Tiles, int kRows, int kColumns>
+void multiply(const test::TileProduct& p) {
+  Tiles::template multiply<kRows, kColumns>(operand(p.a), operand(p.b), p.chunks, p.add, p.c,
+                                            p.c_row);
+}
+
+template <class Tiles>
+void multiply_any(const test::TileProduct& p) {
+  const FlushDenormals flush;
+  [[maybe_unused]] const typename Tiles::Session session;
+  if (p.rows == 1) {
+    p.columns == 1 ? multiply<Tiles, 1, 1>(p) : multiply<Tiles, 1, 2>(p);
+  } else {
+    p.columns == 1 ? multiply<Tiles, 2, 1>(p) : multiply<Tiles, 2, 2>(p);
+  }
+}
+
+template <class Pairs>
+void apply_pairs(const float* low, const float* high, std::uint32_t* words, const Pairs& pairs) {
+  const FlushDenormals flush;
+  for (int n = 0; n < 16; n += Simd<float>::kLanes) {
+    alignas(64) float both[Simd<float>::kLanes];
+    store(both, pairs(load(low + n), load(high + n)));
+    __builtin_memcpy(words + n, both, sizeof(both));
+  }
+}
+
+template <class Tiles>
+constexpr test::TileProbe kTiles = {
+    .multiply = multiply_any<Tiles>,
+    .pairs =
+        [](const float* low, const float* high, std::uint32_t* words) {
+          apply_pairs(low, high, words, [](auto x, auto y) { return Tiles::bf16_pairs(x, y); });
+        },
+};
+
+#if defined(__AVX512BF16__)
+constexpr test::DotProbe kDot = {
+    .dot =
+        [](const std::uint16_t* pair, const std::uint32_t* b, float* c) {
+          const FlushDenormals flush;
+          const auto right = load(reinterpret_cast<const float*>(b));
+          store(c, dot(broadcast_pair(pair), right, load(c)));
+        },
+    .pairs =
+        [](const float* low, const float* high, std::uint32_t* words) {
+          apply_pairs(low, high, words, [](auto x, auto y) { return bf16_pairs(x, y); });
+        },
+};
+#else
+constexpr test::DotProbe kDot = {};
+#endif
+#if defined(__AMX_BF16__)
+constexpr test::TileProbe kHardwareTiles = kTiles<AmxTiles>;
+#else
+constexpr test::TileProbe kHardwareTiles = {};
+#endif
+
+}  // namespace
+
+extern const test::UnitProbes kUnitProbes;
+constinit const test::UnitProbes kUnitProbes = {kTiles<EmulatedTiles>, kHardwareTiles, kDot};
+
+}  // namespace regard::REGARD_ISA

@@ -1,0 +1,47 @@
+// Units that multiply bf16, applied to arrays, so that a test in baseline code can call every
+// ISA's.
+#pragma once
+
+#include <cstdint>
+
+namespace regard::test {
+
+/// Tiles in memory: element (r, n) of tile (t, chunk), steps in halves.
+struct TilePlace {
+  const std::uint16_t* first;
+  std::int64_t row, tile, chunk;
+};
+
+/// c = or += a b: `rows` tiles of a (16 rows of 32 halves) times `columns` tiles of b (16 rows of
+/// 16 pairs), each 1 or 2, over `chunks` of both.
+struct TileProduct {
+  TilePlace a, b;
+  std::int64_t chunks;
+  bool add;
+  float* c;
+  std::int64_t c_row;
+  int rows, columns;
+};
+
+struct TileProbe {
+  void (*multiply)(const TileProduct& product) = nullptr;  ///< null: the ISA has no such unit
+  /// 16 of each to words of two halves; arrays are 64-byte aligned.
+  void (*pairs)(const float* low, const float* high, std::uint32_t* words) = nullptr;
+};
+
+struct DotProbe {
+  /// c[n] += pair . b[n] for n in [0, 16), arrays 64-byte aligned; null: the ISA has none.
+  void (*dot)(const std::uint16_t* pair, const std::uint32_t* b, float* c) = nullptr;
+  void (*pairs)(const float* low, const float* high, std::uint32_t* words) = nullptr;
+};
+
+struct UnitProbes {
+  TileProbe emulated;
+  TileProbe tiles;  ///< in hardware
+  DotProbe dot;
+};
+
+/// Those of the ISA that this program runs on.
+const UnitProbes& unit_probes();
+
+}  // namespace regard::test
