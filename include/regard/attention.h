@@ -73,7 +73,7 @@ struct Explanation {
   /// entropy, top keys or key mass ask for. The LSE costs none.
   double passes = 1;
   std::string score_reason;  ///< which form of the scores runs, and why
-  std::string input_reason;  ///< how K and V are read: in place, or converted block by block
+  std::string input_reason;  ///< how K and V are read: in place, or copied block by block
 };
 
 /// The explanation as lines of text, each ended by a newline.

@@ -54,6 +54,16 @@ const char* score_reason(const problem::Problem& p) {
              : "general: softcap or ALiBi on every pair";
 }
 
+const char* input_reason(const problem::Problem& p, const plan::Plan& plan) {
+  if (plan.path != Path::tiles) {
+    return plan::converts_inputs(p) ? "a half type: each block converted to f32 once a work item"
+                                    : "in place, at any stride";
+  }
+  return p.k.strides[3] == 1 && p.d % plan.kernel->depth == 0
+             ? "K in place where a tile is full; V by pairs of keys, each block once a work item"
+             : "K copied, V by pairs of keys, each block once a work item";
+}
+
 Status explain_call(const Context& context, const Inputs& in, const Outputs& outputs,
                     const Options& options, Explanation& explanation) {
   Prepared prepared;
@@ -80,9 +90,7 @@ Status explain_call(const Context& context, const Inputs& in, const Outputs& out
       .scratch_bytes = plan.scratch_bytes,
       .passes = plan::count_passes(prepared.problem, plan),
       .score_reason = score_reason(prepared.problem),
-      .input_reason = plan::converts_inputs(prepared.problem)
-                          ? "a half type: each block converted to f32 once a work item"
-                          : "in place, at any stride",
+      .input_reason = input_reason(prepared.problem, plan),
   };
   return {};
 }

@@ -68,8 +68,10 @@ void store(const Explanation& from, regard_explanation* explanation) {
       .tiles_total = from.tiles_total,
       .scratch_bytes = from.scratch_bytes,
       .passes = from.passes,
+      .unit = {},
   };
   copy_text(from.isa, to.isa, sizeof to.isa);
+  copy_text(from.unit, to.unit, sizeof to.unit);
   store_struct(size_of<regard_explanation>("explanation"), &to, explanation);
 }
 

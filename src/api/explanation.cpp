@@ -28,6 +28,7 @@ using Long = long long;
 std::string to_text(const Explanation& e) {
   std::string text;
   add_line(text, "path      %s (%s)", path_name(e.path), e.path_reason.c_str());
+  add_line(text, "unit      %s", e.unit.c_str());
   add_line(text, "isa       %s (%s)", e.isa.c_str(), e.isa_reason.c_str());
   add_line(text, "scores    %s", e.score_reason.c_str());
   add_line(text, "k and v   %s", e.input_reason.c_str());

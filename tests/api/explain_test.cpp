@@ -27,14 +27,16 @@ struct Question {
 /// Every tensor lies in a page that cannot be read or written.
 Explanation ask(const Question& question) {
   static GuardedArray<double> nowhere(0, GuardedArray<double>::Against::front);
-  const auto tensor = [&](const Shape& shape) {
-    return Tensor{nowhere.data(), question.dtype, shape, dense_strides(shape)};
+  const auto typed = [&](const Shape& shape, DType dtype) {
+    return Tensor{nowhere.data(), dtype, shape, dense_strides(shape)};
   };
+  const auto tensor = [&](const Shape& shape) { return typed(shape, question.dtype); };
+  const DType compute = question.dtype == DType::f64 ? DType::f64 : DType::f32;
   const ProblemShape& s = question.shape;
   Shape weights = s.weights();
   if (!question.options.rows.empty()) weights[2] = std::int64_t(question.options.rows.size());
-  const Outputs outputs{tensor(s.out()), tensor(s.lse()),
-                        question.weights ? tensor(weights) : Tensor{}};
+  const Outputs outputs{tensor(s.out()), typed(s.lse(), compute),
+                        question.weights ? typed(weights, compute) : Tensor{}};
   Explanation explanation;
   const Status status = explain(Context(question.threads), tensor(s.q()), tensor(s.k()),
                                 tensor(s.v()), outputs, question.options, explanation);
@@ -71,8 +73,45 @@ TEST(Explain, NamesPathAndIsa) {
   EXPECT_NE(pinned.path_reason, e.path_reason);
 }
 
+/// What multiplies bf16 on this ISA where precision is default.
+std::string unit_of_bf16(const std::string& isa) {
+  return isa == "avx512_bf16" ? "dot" : isa == "amx" ? "tile" : "emulated tiles";
+}
+
+TEST(Explain, NamesTheUnit) {
+  const ProblemShape shape{1, 2, 1, 33, 70, 64, 64};
+  for (const DType dtype : {DType::f32, DType::f64, DType::f16}) {
+    EXPECT_EQ(ask({.shape = shape, .dtype = dtype}).unit, "fma");
+  }
+  Options options;
+  const Explanation automatic = ask({.shape = shape, .dtype = DType::bf16, .options = options});
+  options.path = Path::tiles;
+  const Explanation tiles = ask({.shape = shape, .dtype = DType::bf16, .options = options});
+  options.path = Path::direct;
+  const Explanation direct = ask({.shape = shape, .dtype = DType::bf16, .options = options});
+  const bool has_unit = automatic.isa == "avx512_bf16" || automatic.isa == "amx";
+  EXPECT_EQ(automatic.path, has_unit ? Path::tiles : Path::direct);
+  EXPECT_EQ(automatic.unit, has_unit ? tiles.unit : "fma");
+  EXPECT_EQ(tiles.unit, unit_of_bf16(tiles.isa));
+  EXPECT_EQ(direct.unit, "fma");
+  EXPECT_NE(to_text(tiles).find("unit      " + tiles.unit), std::string::npos);
+  EXPECT_NE(to_text(tiles).find("path      tiles (asked for)"), std::string::npos);
+}
+
+TEST(Explain, SaysHowKeysAndValuesAreRead) {
+  const auto reason = [](DType dtype, Path path, std::int64_t d) {
+    Options options;
+    options.path = path;
+    return ask({.shape = {1, 1, 1, 9, 9, d, 8}, .dtype = dtype, .options = options}).input_reason;
+  };
+  EXPECT_TRUE(reason(DType::f32, Path::direct, 64).starts_with("in place"));
+  EXPECT_NE(reason(DType::bf16, Path::direct, 64).find("converted to f32"), std::string::npos);
+  EXPECT_TRUE(reason(DType::bf16, Path::tiles, 64).starts_with("K in place"));
+  EXPECT_TRUE(reason(DType::bf16, Path::tiles, 63).starts_with("K copied"));
+}
+
 TEST(Explain, CountsTilesAndItems) {
-  for (const DType dtype : {DType::f32, DType::f64}) {
+  for (const DType dtype : {DType::f32, DType::f64, DType::bf16}) {
     for (const ProblemShape& s : kShapes) {
       const Explanation e = ask({.shape = s, .dtype = dtype});
       const std::int64_t spaces = s.batch * s.kv_heads, rows = s.sq * s.group;

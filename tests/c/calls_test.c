@@ -116,6 +116,7 @@ static void explanations(const regard_context* context) {
   REGARD_CHECK(full.path != REGARD_PATH_AUTOMATIC && full.threads == 1);
   REGARD_CHECK(full.main_items > 0 && full.scratch_bytes > 0 && full.passes == 1);
   REGARD_CHECK(full.tiles_visited == full.tiles_total);
+  REGARD_CHECK(strcmp(full.unit, "fma") == 0);
 }
 
 static void callers_scratch(const regard_context* context) {
