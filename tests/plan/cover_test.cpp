@@ -7,7 +7,7 @@ namespace regard::test {
 namespace {
 
 std::int64_t offset_in(const void* address, std::int64_t tensor, const ConstTensor& view) {
-  const std::int64_t bytes = view.dtype == DType::f64 ? 8 : 4;
+  const std::int64_t bytes = view.dtype == DType::f64 ? 8 : view.dtype == DType::f32 ? 4 : 2;
   return (static_cast<const std::byte*>(address) - fake_address(tensor)) / bytes;
 }
 

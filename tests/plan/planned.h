@@ -18,6 +18,8 @@ namespace regard::test {
 struct Request {
   ProblemShape shape{1, 1, 1, 1, 1, 1, 1};
   DType dtype = DType::f32;
+  Path path = Path::automatic;
+  Precision precision = Precision::default_;
   Causal causal = Causal::none;
   std::vector<std::int64_t> q_offset = {};
   std::vector<std::int64_t> rows = {};
@@ -27,10 +29,11 @@ struct Request {
 };
 
 inline std::ostream& operator<<(std::ostream& stream, const Request& r) {
-  return stream << r.shape << (r.dtype == DType::f64 ? " f64" : " f32") << " causal "
-                << int(r.causal) << " offsets " << r.q_offset.size() << " rows " << r.rows.size()
-                << " out " << r.out << " lse " << r.lse << " weights " << r.weights << " threads "
-                << r.threads << " of the call " << r.call_threads;
+  return stream << r.shape << ' ' << dtype_name(r.dtype) << " path " << int(r.path) << " precision "
+                << int(r.precision) << " causal " << int(r.causal) << " offsets "
+                << r.q_offset.size() << " rows " << r.rows.size() << " out " << r.out << " lse "
+                << r.lse << " weights " << r.weights << " threads " << r.threads << " of the call "
+                << r.call_threads;
 }
 
 /// Addresses far apart, so that a pointer tells its tensor.
@@ -50,17 +53,23 @@ struct Planned {
 
   explicit Planned(const Request& given, const dispatch::Isa& on = dispatch::isas().front())
       : request(given), isa(on) {
-    const auto tensor = [&](std::int64_t number, const Shape& shape) {
-      return Tensor{fake_address(number), request.dtype, shape, dense_strides(shape)};
+    const auto typed = [](std::int64_t number, const Shape& shape, DType dtype) {
+      return Tensor{fake_address(number), dtype, shape, dense_strides(shape)};
     };
+    const auto tensor = [&](std::int64_t number, const Shape& shape) {
+      return typed(number, shape, request.dtype);
+    };
+    const DType compute = request.dtype == DType::f64 ? DType::f64 : DType::f32;
     const ProblemShape& s = request.shape;
     Shape weights = s.weights();
     if (!request.rows.empty()) weights[2] = std::int64_t(request.rows.size());
     Outputs outputs;
     if (request.out) outputs.out = tensor(4, s.out());
-    if (request.lse) outputs.lse = tensor(5, s.lse());
-    if (request.weights) outputs.weights = tensor(6, weights);
+    if (request.lse) outputs.lse = typed(5, s.lse(), compute);
+    if (request.weights) outputs.weights = typed(6, weights, compute);
     Options options;
+    options.path = request.path;
+    options.precision = request.precision;
     options.causal = request.causal;
     options.q_offset = request.q_offset;
     options.rows = request.rows;

@@ -28,7 +28,12 @@ inline Request any_request(std::int64_t longest) {
              .skv = *length,
              .d = *any_size(1, 300),
              .dv = *any_size(1, 300)};
-  r.dtype = *rc::gen::element(DType::f32, DType::f64);
+  r.dtype = *rc::gen::element(DType::f32, DType::f64, DType::f16, DType::bf16, DType::bf16);
+  if (r.dtype == DType::bf16) {
+    r.path = *rc::gen::element(Path::automatic, Path::direct, Path::tiles);
+    const bool free = r.path != Path::tiles;
+    r.precision = free && *rc::gen::arbitrary<bool>() ? Precision::high : Precision::default_;
+  }
   r.causal = *rc::gen::element(Causal::none, Causal::top_left, Causal::bottom_right);
   const auto offsets = *rc::gen::element<std::size_t>(0, 1, std::size_t(r.shape.batch));
   r.q_offset = *rc::gen::container<std::vector<std::int64_t>>(offsets, any_size(-60, 60));

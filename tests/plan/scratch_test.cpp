@@ -21,15 +21,24 @@ void add_worker_parts(const Planned& p, const contract::DirectTask& task, std::i
                       std::vector<Part>& parts) {
   const contract::DirectKernel& kernel = *p.plan.kernel;
   const std::int64_t row_bytes = kernel.rows_per_group * kernel.element_bytes;
+  const std::int64_t dims = round_up(task.dims, kernel.depth);
+  const std::int64_t value_dims = round_up(task.value_dims, kernel.columns_per_tile);
   parts.push_back({start, start + kernel.keys_per_block * row_bytes});
+  if (plan::converts_inputs(p.problem)) {
+    const std::int64_t key_bytes = kernel.panel_keys * kernel.operand_bytes;
+    const std::int64_t keys = start + task.layout.keys_bytes;
+    const std::int64_t values = start + task.layout.values_bytes;
+    parts.push_back({keys, keys + dims * key_bytes});
+    parts.push_back({values, values + value_dims * key_bytes});
+  }
   const std::int64_t groups =
       round_up(task.row_end - task.row_begin, kernel.rows_per_group) / kernel.rows_per_group;
   for (std::int64_t g = 0; g < groups; ++g) {
     const std::int64_t group = start + task.layout.groups_bytes + g * task.layout.group_size_bytes;
     const std::int64_t out = group + task.layout.out_bytes;
     const std::int64_t state = group + task.layout.state_bytes;
-    parts.push_back({group, group + task.dims * row_bytes});
-    parts.push_back({out, out + round_up(task.value_dims, kernel.keys_per_tile) * row_bytes});
+    parts.push_back({group, group + dims * kernel.rows_per_group * kernel.operand_bytes});
+    parts.push_back({out, out + value_dims * row_bytes});
     parts.push_back({state, state + kernel.state_values_per_row * row_bytes});
   }
 }
@@ -62,23 +71,28 @@ RC_GTEST_PROP(Scratch, PartsStayApartAndInside, ()) {
       RC_ASSERT((task.scratch - scratch) % 64 == 0);
       RC_ASSERT(task.layout.groups_bytes % 64 == 0 && task.layout.group_size_bytes % 64 == 0);
       RC_ASSERT(task.layout.out_bytes % 64 == 0 && task.layout.state_bytes % 64 == 0);
+      RC_ASSERT(task.layout.keys_bytes % 64 == 0 && task.layout.values_bytes % 64 == 0);
       add_worker_parts(p, task, task.scratch - scratch, parts);
     }
     assert_apart(parts, p.plan.scratch_bytes);
   }
 }
 
-/// A worker holds P of one block and row groups of D + Dv + T + S values a row (T pads Dv to whole
-/// tiles, S is the row state): one group, or as many as fit 512 KiB. All workers share the key
-/// ranges, 8 bytes a row of every batch entry that has ranges of its own.
+/// A worker holds P of one block, K and V of one block where they are not read in place, and row
+/// groups of D + Dv + T + S values a row (T pads D and Dv to whole tiles, S is the row state): one
+/// group, or as many as fit 512 KiB. All workers share the key ranges, 8 bytes a row of every batch
+/// entry that has ranges of its own.
 std::int64_t scratch_bound(const Planned& p) {
   const contract::DirectKernel& kernel = *p.plan.kernel;
   const ProblemShape& s = p.request.shape;
   const std::int64_t row_bytes = kernel.rows_per_group * kernel.element_bytes;
-  const std::int64_t values = s.d + s.dv + kernel.keys_per_tile + kernel.state_values_per_row;
+  const std::int64_t dims = s.d + kernel.depth + s.dv + kernel.columns_per_tile;
+  const std::int64_t values = dims + kernel.state_values_per_row;
   const std::int64_t padding = 4 * 64;
+  const bool converts = plan::converts_inputs(p.problem);
+  const std::int64_t panel_bytes = converts ? kernel.panel_keys * dims * kernel.operand_bytes : 0;
   const std::int64_t group_bytes = values * row_bytes + padding;
-  const std::int64_t block_bytes = kernel.keys_per_block * row_bytes + padding;
+  const std::int64_t block_bytes = kernel.keys_per_block * row_bytes + panel_bytes + padding;
   const std::int64_t worker_bytes = block_bytes + std::max<std::int64_t>(group_bytes, 512 * 1024);
   return 8 * problem::distinct_ranges(p.problem) * s.sq + padding + p.plan.workers * worker_bytes;
 }
@@ -93,9 +107,10 @@ RC_GTEST_PROP(Scratch, ObeysItsBound, ()) {
 TEST(Scratch, OfTheLongestAxesObeysTheBound) {
   const std::int64_t longest = (std::int64_t{1} << 31) - 1;
   for (const dispatch::Isa& isa : dispatch::isas()) {
-    for (const DType dtype : {DType::f32, DType::f64}) {
+    for (const DType dtype : {DType::f32, DType::f64, DType::bf16}) {
       const Planned p({.shape = {1, 1, 1, longest, longest, 128, 128},
                        .dtype = dtype,
+                       .path = dtype == DType::bf16 ? Path::tiles : Path::automatic,
                        .causal = Causal::bottom_right,
                        .threads = 64},
                       isa);
@@ -107,13 +122,16 @@ TEST(Scratch, OfTheLongestAxesObeysTheBound) {
 }
 
 TEST(Scratch, DoesNotGrowWithKeysHeadsOrBatch) {
-  const auto bytes = [](const ProblemShape& shape) {
-    return Planned({.shape = shape, .threads = 4}).plan.scratch_bytes;
-  };
-  const std::int64_t base = bytes({1, 4, 1, 4096, 4096, 64, 64});
-  EXPECT_EQ(bytes({1, 4, 1, 4096, 1 << 20, 64, 64}), base);
-  EXPECT_EQ(bytes({64, 4, 1, 4096, 4096, 64, 64}), base);
-  EXPECT_EQ(bytes({1, 64, 1, 4096, 4096, 64, 64}), base);
+  for (const Path path : {Path::direct, Path::tiles}) {
+    const auto bytes = [path](const ProblemShape& shape) {
+      return Planned({.shape = shape, .dtype = DType::bf16, .path = path, .threads = 4})
+          .plan.scratch_bytes;
+    };
+    const std::int64_t base = bytes({1, 4, 1, 4096, 4096, 64, 64});
+    EXPECT_EQ(bytes({1, 4, 1, 4096, 1 << 20, 64, 64}), base);
+    EXPECT_EQ(bytes({64, 4, 1, 4096, 4096, 64, 64}), base);
+    EXPECT_EQ(bytes({1, 64, 1, 4096, 4096, 64, 64}), base);
+  }
 }
 
 }  // namespace

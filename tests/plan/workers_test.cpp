@@ -62,27 +62,5 @@ TEST(Workers, ShareTheRowsOfFewHeadsEvenly) {
   }
 }
 
-TEST(Paths, SayWhyTheyWereTaken) {
-  const Planned automatic(Request{});
-  EXPECT_EQ(automatic.plan.path, Path::direct);
-  EXPECT_STRNE(automatic.plan.path_reason, "");
-  problem::Problem asked = automatic.problem;
-  asked.path = Path::direct;
-  const plan::Plan plan = plan::make_plan(asked, *automatic.isa.table, 1);
-  EXPECT_EQ(plan.path, Path::direct);
-  EXPECT_STREQ(plan.path_reason, "asked for");
-}
-
-TEST(Paths, TakeTheLoopOfTheElementType) {
-  for (const dispatch::Isa& isa : dispatch::isas()) {
-    const Planned f32({.dtype = DType::f32}, isa);
-    const Planned f64({.dtype = DType::f64}, isa);
-    EXPECT_EQ(f32.plan.kernel, isa.table->direct_f32);
-    EXPECT_EQ(f64.plan.kernel, isa.table->direct_f64);
-    EXPECT_EQ(f32.plan.kernel->element_bytes, 4);
-    EXPECT_EQ(f64.plan.kernel->element_bytes, 8);
-  }
-}
-
 }  // namespace
 }  // namespace regard::test

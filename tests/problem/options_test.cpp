@@ -184,6 +184,23 @@ const Refusal kUnserved[] = {
      kUnsupported,
      "path",
      {"tiles", "bf16", "f32"}},
+    {"TilesOfF16",
+     [](Call& call) {
+       for (ConstTensor* tensor : {&call.q, &call.k, &call.v}) tensor->dtype = DType::f16;
+       call.options.path = Path::tiles;
+     },
+     kUnsupported,
+     "path",
+     {"tiles", "bf16", "f16"}},
+    {"TilesOfPreciseWeights",
+     [](Call& call) {
+       for (ConstTensor* tensor : {&call.q, &call.k, &call.v}) tensor->dtype = DType::bf16;
+       call.options.precision = Precision::high;
+       call.options.path = Path::tiles;
+     },
+     kInvalid,
+     "path",
+     {"tiles", "precision high"}},
     {"Decode",
      [](Call& call) { call.options.path = Path::decode; },
      kUnsupported,
