@@ -36,6 +36,7 @@ Json coefficients(const ErrorBound& bound) {
           {"constant", score.constant},
           {"magnitude", score.magnitude},
           {"score", score.score},
+          {"flushed", score.flushed},
           {"capped", score.capped},
           {"alibi", score.alibi},
           {"bias", score.bias},

@@ -16,17 +16,20 @@ namespace regard {
 /// What one score suffers in the arithmetic that is judged: for each step a coefficient, in units
 /// of `unit`, of the size that the step rounds. All zeros: exact. docs/numerics.md derives them.
 /// The score of key j may be off by
-///   e_j = cap(unit (magnitude A_j + score S_j)) + unit (capped C_j + alibi L_j + bias B_j)
+///   e_j = cap(unit (magnitude A_j + score S_j) + flushed F_j)
+///         + unit (capped C_j + alibi L_j + bias B_j)
 ///         + min(unit sum (C_j + L_j + B_j), 2 (C_j + L_j)),
 /// cap being what softcap leaves of an error, and its weight by the factor 1 + x_j with
 ///   ln(1 + x_j) = e_j + unit (constant + distance (T_j + min(max T, lag))).
-/// A_j = |scale| sum_d |q_d k_jd|, S_j = |scale q.k_j|, C_j = |score after softcap|, L_j = slope
-/// |position - j|, B_j = |bias_j|, T_j = (largest score of the row) - (score of j).
+/// A_j = |scale| sum_d |q_d k_jd|, S_j = |scale q.k_j|, F_j = |scale| sum_d |q_d| + 2 sum_d |k_jd|,
+/// C_j = |score after softcap|, L_j = slope |position - j|, B_j = |bias_j|, T_j = (largest score of
+/// the row) - (score of j).
 struct ScoreError {
   double unit = 0;
   double constant = 0;
   double magnitude = 0;
   double score = 0;
+  double flushed = 0;  ///< below this an input counts as 0
   double capped = 0;
   double alibi = 0;
   double bias = 0;

@@ -4,6 +4,7 @@
 //   A 2 + sqrt(D)  scale (with log2 e) rounded and applied, 1 each; D additions of partial sums,
 //   S D/2          which rise evenly to the score, where equal terms round one way, and stray by
 //                  less than A, where they do not
+//   F 2^-126       bf16 units count inputs below this as 0 (not in units of u)
 //   C 10, f64 13   softcap: its rounding (none in f64), that of its inverse, the product, tanh (3
 //                  ulp, in f64 5; an ulp is 2 u), the product
 //   L 3            ALiBi: slope, distance and product
@@ -86,7 +87,10 @@ ErrorBound error_bound(DType inputs, DType result, std::int64_t head_dim,
   bound.score = score_error(options, bound.unit, bound.oracle, double(head_dim));
   bound.sink_terms = options.sinks.data != nullptr ? 1 : 0;
   if (options.precision == Precision::default_) {
-    if (inputs == DType::bf16) bound.weight_rounding = 0x1p-7;
+    if (inputs == DType::bf16) {
+      bound.weight_rounding = 0x1p-7;
+      bound.score.flushed = bound.floor;
+    }
     if (inputs == DType::f16) {
       bound.weight_rounding = 0x1p-10;
       bound.weight_floor = 0x1p-25;

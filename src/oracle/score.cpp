@@ -27,6 +27,12 @@ Stepped soften(double c, const Stepped& x) {
   return result;
 }
 
+double magnitude_sum(const std::vector<double>& row) {
+  double sum = 0;
+  for (const double x : row) sum += std::fabs(x);
+  return sum;
+}
+
 }  // namespace
 
 void load_row(const ConstTensor& tensor, std::int64_t b, std::int64_t h, std::int64_t s,
@@ -40,6 +46,7 @@ Scorer::Scorer(const Question& question, const RowIndex& at)
   const std::int64_t heads = question.q.shape[1], kv_heads = question.k.shape[1];
   kv_head_ = question.deviation.tiled_groups ? at.h % kv_heads : at.h * kv_heads / heads;
   load_row(question.q, at.b, at.h, at.i, q_.data());
+  q_sum_ = magnitude_sum(q_);
   if (question.options.alibi_slopes.data != nullptr)
     slope_ = base::read_float(question.options.alibi_slopes, {at.b, at.h, 0, 0});
 }
@@ -71,6 +78,9 @@ Stepped Scorer::scaled(std::int64_t j, double& raw) {
   const ScoreError& error = question_.error;
   score.error = error.unit * (error.magnitude * std::fabs(question_.scale) * dot.magnitude +
                               error.score * std::fabs(score.value.hi));
+  if (error.flushed > 0) {
+    score.error += error.flushed * (std::fabs(question_.scale) * q_sum_ + 2 * magnitude_sum(k_));
+  }
   return score;
 }
 

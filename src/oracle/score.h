@@ -36,6 +36,7 @@ class Scorer {
   RowIndex at_;
   std::int64_t kv_head_;
   double slope_ = 0;
+  double q_sum_ = 0;  ///< sum |q_d|
   std::vector<double> q_, k_;
 };
 

@@ -1,4 +1,6 @@
 // Results in half types: what rounding them and their weights may cost, and no more.
+#include <cmath>
+
 #include "check/right_results.h"
 
 namespace regard::test {
@@ -67,6 +69,29 @@ TEST(HalfTypes, CoarserWeightsFail) {
     return kept - (kept - p);
   });
   EXPECT_FALSE(other.judged(coarser.view(), {}).passed);
+}
+
+/// Two keys, k and 0, and a result that takes k for 0: q.k is missed.
+bool passes_as_zero(double k, const Options& options) {
+  const BF16 q = to_bf16(0x1p125F), keys[] = {to_bf16(float(k)), to_bf16(0)};
+  const BF16 values[] = {to_bf16(1), to_bf16(0)};
+  const float out = 0.5F, lse = std::log(2.0F);
+  CheckReport report;
+  const Status status =
+      check(view(&q, {1, 1, 1, 1}), view(keys, {1, 1, 2, 1}), view(values, {1, 1, 2, 1}), options,
+            view(&out, {1, 1, 1, 1}), view(&lse, {1, 1, 1, 1}), {}, report);
+  EXPECT_TRUE(status.ok()) << status.message();
+  return report.passed;
+}
+
+TEST(HalfTypes, SubnormalBf16MayCountAsZeroByDefaultOnly) {
+  Options options;
+  options.scale = 1;
+  EXPECT_TRUE(passes_as_zero(0x1p-127, options));
+  EXPECT_TRUE(passes_as_zero(-0x1p-130, options));
+  EXPECT_FALSE(passes_as_zero(0x1p-123, options));
+  options.precision = Precision::high;
+  EXPECT_FALSE(passes_as_zero(0x1p-127, options));
 }
 
 TEST(HalfTypes, TheLseKeepsItsDigits) {
