@@ -13,7 +13,7 @@ constexpr Causal kAlignments[] = {Causal::none, Causal::top_left, Causal::bottom
 
 template <class T>
 class Forward : public testing::Test {};
-using Types = testing::Types<float, double>;
+using Types = testing::Types<float, double, BF16>;
 TYPED_TEST_SUITE(Forward, Types);
 
 TYPED_TEST(Forward, EveryShapeAndAlignment) {

@@ -206,7 +206,7 @@ void run_guarded(const Inputs<T>& in, const FullOptions<T>& full, bool back, Lay
 
 TYPED_TEST(HiddenPages, BothEndsOfEveryArray) {
   for (const std::int64_t keys : {1, 3, 8, 13, 33, 193}) {
-    for (const std::int64_t d : {1, 5, 16, 67}) {
+    for (const std::int64_t d : {1, 5, 16, 64, 67}) {
       const ProblemShape shape{2, 1, 2, 7, keys, d, d};
       const auto in = random_inputs<TypeParam>(shape, 3);
       const FullOptions<TypeParam> full(shape, 4);
