@@ -71,7 +71,8 @@ void finish_rows(const contract::DirectTask& task, const RowGroup<T, kWidth>& gr
 }
 
 /// Finished values of kLanes rows from lane r0 on, columns d to d + kLanes, one vector a row; those
-/// from `end` on repeat the last.
+/// from `end` on repeat the last. Zeros are +0: the sign of a sum that was flushed may come from
+/// keys that the row does not see.
 template <class T, int kWidth>
 [[gnu::always_inline]] inline void finish_block(
     const RowGroup<T, kWidth>& group, int r0, std::int64_t d, std::int64_t end,
@@ -81,7 +82,7 @@ template <class T, int kWidth>
   const auto empty = lanes_of<T>(group.unset >> r0);
   for (int i = 0; i < Simd<T>::kLanes; ++i) {
     const T* out = group.out + smaller(d + i, end - 1) * kWidth + r0;
-    block[i] = select(empty, share, load(out) * inverse * share);
+    block[i] = select(empty, share, load(out) * inverse * share + broadcast(T(0)));
   }
   transpose(block);
 }
