@@ -127,7 +127,9 @@ void add_engine_flags(CLI::App& app, AttentionFlags& flags) {
   begin_group(app, kEngine);
   add_integer(app, {"--threads", "N", "default 0: as many as OMP_NUM_THREADS or the CPUs allow"},
               flags.threads);
-  add_choice<Path>(app, "--path", "pins a loop; default auto (this version has direct)",
+  add_choice<Path>(app, "--path",
+                   "pins a loop; default auto: tiles for bf16 where the CPU multiplies it, else "
+                   "direct",
                    {{"auto", Path::automatic},
                     {"direct", Path::direct},
                     {"tiles", Path::tiles},

@@ -132,8 +132,8 @@ class Run(support.Case):
 
     def test_explain_alone_writes_nothing(self):
         text = self.regard("run", *self.files, "--explain", "--causal", "bottom_right")
-        for name in ["path", "isa", "scores", "k and v", "tiles", "visited", "threads", "items",
-                     "scratch"]:
+        for name in ["path", "unit", "isa", "scores", "k and v", "tiles", "visited", "threads",
+                     "items", "scratch"]:
             self.assertRegex(text, rf"(?m)^{name} +\S")
         self.assert_no_leftovers(*self.files)
         both = self.regard("run", *self.files, "--explain", "-o", "out.npy")
