@@ -48,13 +48,8 @@ struct TileUnit {
   [[gnu::always_inline]] static inline void multiply_keys(const Visit& visit, std::int64_t t, int,
                                                           Tile<float, kTileKeys, kVectors>& tile) {
     const TiledKeys::Rows& k = visit.k;
-    // A full tile is not in the panel, and largest scores are looked for as if it were partial.
-    bool every_key_seen = true;
-    if constexpr (kPartial) {
-      for (int i = 0; i < kTileKeys; ++i) every_key_seen &= visit.view.seen[t + i] != 0;
-    }
-    const std::uint16_t* keys = every_key_seen ? k.first + t * k.row : k.panel + t * k.panel_row;
-    const std::int64_t row = every_key_seen ? k.row : k.panel_row;
+    const std::uint16_t* keys = kPartial ? k.panel + t * k.panel_row : k.first + t * k.row;
+    const std::int64_t row = kPartial ? k.panel_row : k.row;
     const TileOperand left{keys, row, kTileSide * row, kDepth};
     const auto* queries = reinterpret_cast<const std::uint16_t*>(visit.group.queries);
     const std::int64_t chunks = ceil_to(visit.task.dims, kDepth) / kDepth;
