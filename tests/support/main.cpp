@@ -39,7 +39,9 @@ Isa find_isa(std::string_view name) {
   const bool bf16 = avx2 && avx512 && has_flag("avx512_bf16") && has_flag("avx512vbmi");
   if (name == "avx512_bf16") return present_if(bf16);
   if (name == "amx") return present_if(bf16 && has_flag("amx_bf16"));
+  if (name == "neon") return Isa::lacking;
 #else
+  if (name == "neon") return Isa::present;
   if (name.starts_with("av") || name == "amx") return Isa::lacking;
 #endif
   return Isa::unknown;
