@@ -36,7 +36,7 @@ bool has_avx512(std::string_view isa) {
 
 TEST(Isa, HasItsOwnTile) {
   const Explanation e = explanation();
-  const std::int64_t rows = has_avx512(e.isa)   ? 48
+  const std::int64_t rows = has_avx512(e.isa) ? 48
                             : e.isa == "avx2" ? 24
                             : e.isa == "neon" ? 12
                                               : 8;
