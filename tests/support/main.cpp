@@ -25,8 +25,15 @@ enum class Isa { present, lacking, unknown };
 }
 
 Isa find_isa(std::string_view name) {
-  const auto present_if = [](bool has) { return has ? Isa::present : Isa::lacking; };
+  [[maybe_unused]] const auto present_if = [](bool has) {
+    return has ? Isa::present : Isa::lacking;
+  };
   if (name == "generic") return Isa::present;
+#if defined(__aarch64__)
+  if (name == "neon") return Isa::present;
+#else
+  if (name == "neon") return Isa::lacking;
+#endif
 #if defined(__x86_64__)
   __builtin_cpu_init();
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
@@ -39,9 +46,7 @@ Isa find_isa(std::string_view name) {
   const bool bf16 = avx2 && avx512 && has_flag("avx512_bf16") && has_flag("avx512vbmi");
   if (name == "avx512_bf16") return present_if(bf16);
   if (name == "amx") return present_if(bf16 && has_flag("amx_bf16"));
-  if (name == "neon") return Isa::lacking;
 #else
-  if (name == "neon") return Isa::present;
   if (name.starts_with("av") || name == "amx") return Isa::lacking;
 #endif
   return Isa::unknown;
