@@ -44,7 +44,7 @@ def check_objects(build):
         isa = re.search(r"regard_isa_(\w+)\.dir", str(path))[1]
         own = own_name(isa)
         for name, kind in nm(path):
-            label = name.startswith(".L")
+            label = name.startswith((".L", "$"))  # $x, $d: aarch64's marks of code and data
             if label or own.match(name) or (kind in "Uwv" and name in MEMORY_FUNCTIONS):
                 continue
             verb = "refers to" if kind in "Uwv" else "defines"

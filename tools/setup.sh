@@ -5,7 +5,9 @@ packages_build=(g++ cmake ninja-build libcli11-dev libfmt-dev nlohmann-json3-dev
                 libpthreadpool-dev)
 packages_test=("${packages_build[@]}" libgtest-dev librapidcheck-dev patch python3)
 packages_lint=("${packages_test[@]}" clang-format-14 clang-tidy-14 git shellcheck)
-packages_long=("${packages_test[@]}" clang-14 libclang-rt-14-dev valgrind)
+packages_aarch64=(g++ cmake ninja-build nlohmann-json3-dev python3 g++-aarch64-linux-gnu
+                  libc6-dev-arm64-cross googletest qemu-user)
+packages_long=("${packages_test[@]}" "${packages_aarch64[@]}" clang-14 libclang-rt-14-dev valgrind)
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 

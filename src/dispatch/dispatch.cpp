@@ -57,6 +57,11 @@ namespace {
   constexpr long kTileData = 18;               // XFEATURE_XTILEDATA
   return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
 }
+#elif defined(__aarch64__)
+/// Part of the architecture.
+[[maybe_unused]] bool has_neon() noexcept {
+  return true;
+}
 #endif
 
 constexpr Isa kOwn[] = {

@@ -98,7 +98,9 @@ TYPED_TEST(Hidden, UnreadablePagesAreNotTouched) {
       for (const std::int64_t d : {1, 5, 16}) {
         const std::int64_t sq = 7;
         const auto in = random_inputs<TypeParam>({1, 1, 1, sq, seen, d, d}, 4);
-        Guarded q(sq * d, side), k(seen * d, side), v(seen * d, side), out(sq * d, side);
+        const std::int64_t absent = 3 * seen * d;
+        Guarded q(sq * d, side), out(sq * d, side);
+        Guarded k(seen * d, side, absent), v(seen * d, side, absent);
         std::memcpy(q.data(), in.q.data(), std::size_t(sq * d) * sizeof(TypeParam));
         std::memcpy(k.data(), in.k.data(), std::size_t(seen * d) * sizeof(TypeParam));
         std::memcpy(v.data(), in.v.data(), std::size_t(seen * d) * sizeof(TypeParam));

@@ -25,8 +25,15 @@ enum class Isa { present, lacking, unknown };
 }
 
 Isa find_isa(std::string_view name) {
-  const auto present_if = [](bool has) { return has ? Isa::present : Isa::lacking; };
+  [[maybe_unused]] const auto present_if = [](bool has) {
+    return has ? Isa::present : Isa::lacking;
+  };
   if (name == "generic") return Isa::present;
+#if defined(__aarch64__)
+  if (name == "neon") return Isa::present;
+#else
+  if (name == "neon") return Isa::lacking;
+#endif
 #if defined(__x86_64__)
   __builtin_cpu_init();
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
