@@ -119,6 +119,7 @@ class GuardedTensor {
 
   void expect(const TestTensor<T>& expected) const {
     for_each_index(shape_, [&](auto b, auto h, auto s, auto d) {
+      // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): bits are meant, not values.
       EXPECT_EQ(std::memcmp(memory_.data() + at(b, h, s, d), &expected.at(b, h, s, d), sizeof(T)),
                 0);
     });

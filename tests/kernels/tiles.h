@@ -43,29 +43,30 @@ inline Distances distances(const Inputs<BF16>& in, const Options& options,
                            const TestTensor<float>& out) {
   const auto wide = in.copy<double>();
   const auto single = in.copy<float>();
-  const auto [batch, heads, sq, dv] = out.shape();
-  const std::int64_t group = heads / in.k.shape()[1];
+  const std::int64_t dv = out.shape()[3];
+  const std::int64_t group = out.shape()[1] / in.k.shape()[1];
   Distances sums;
   std::vector<double> p;
   std::vector<float> rounded;
-  for_each_index({batch, heads, sq, 1}, [&](auto b, auto h, auto i, auto) {
-    plain_weights<double>(wide, options, b, h, i, p);
-    plain_weights<float>(single, options, b, h, i, rounded);
-    for (float& x : rounded) x = to_float(to_bf16(x));
-    for (std::int64_t d = 0; d < dv; ++d) {
-      double exact = 0;
-      float plain = 0;
-      for (std::size_t j = 0; j < p.size(); ++j) {
-        const float v = single.v.at(b, h / group, std::int64_t(j), d);
-        exact += p[j] * double(v);
-        plain = std::fma(rounded[j], v, plain);
-      }
-      const double ours = double(out.at(b, h, i, d)) - exact, theirs = double(plain) - exact;
-      sums.ours += ours * ours;
-      sums.plain += theirs * theirs;
-      sums.size += exact * exact;
-    }
-  });
+  for_each_index(
+      {out.shape()[0], out.shape()[1], out.shape()[2], 1}, [&](auto b, auto h, auto i, auto) {
+        plain_weights<double>(wide, options, b, h, i, p);
+        plain_weights<float>(single, options, b, h, i, rounded);
+        for (float& x : rounded) x = to_float(to_bf16(x));
+        for (std::int64_t d = 0; d < dv; ++d) {
+          double exact = 0;
+          float plain = 0;
+          for (std::size_t j = 0; j < p.size(); ++j) {
+            const float v = single.v.at(b, h / group, std::int64_t(j), d);
+            exact += p[j] * double(v);
+            plain = std::fma(rounded[j], v, plain);
+          }
+          const double ours = double(out.at(b, h, i, d)) - exact, theirs = double(plain) - exact;
+          sums.ours += ours * ours;
+          sums.plain += theirs * theirs;
+          sums.size += exact * exact;
+        }
+      });
   return sums;
 }
 

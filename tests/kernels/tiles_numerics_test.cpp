@@ -42,7 +42,7 @@ Inputs<BF16> rising_scores(std::int64_t sq, std::int64_t skv, double step) {
     in.q.at(0, 0, i, 0) = in.q.at(0, 0, i, 1) = converted<BF16>(step / std::log2(std::exp(1.0)));
   }
   for (std::int64_t j = 0; j < skv; ++j) {
-    in.k.at(0, 0, j, 0) = converted<BF16>(double(j / 256 * 256));
+    in.k.at(0, 0, j, 0) = converted<BF16>(double(j - j % 256));
     in.k.at(0, 0, j, 1) = converted<BF16>(double(j % 256));
   }
   return in;
