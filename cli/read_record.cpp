@@ -39,7 +39,7 @@ class Members {
   std::string text(const char* name) const {
     const Json& member = at(name);
     if (!member.is_string()) refuse(fmt::format("{} is not text", name));
-    const std::string text = member.get<std::string>();
+    std::string text = member.get<std::string>();
     const auto control = [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; };
     if (text.size() > 200 || std::any_of(text.begin(), text.end(), control)) {
       refuse(fmt::format("{}: {} is too long or not printable", name, io::in_quotes(text)));

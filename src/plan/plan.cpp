@@ -106,6 +106,7 @@ std::int64_t even_item_size(const Cut& cut) {
   std::int64_t best = divide_up(cut.vectors, items);
   const std::int64_t step = cut.workers / std::gcd<std::int64_t>(cut.spaces, cut.workers);
   for (int n = 0; n < 4; ++n) {
+    // NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): step is 1 or more
     items = (items / step + 1) * step;
     if (items > finest) break;
     const std::int64_t size = divide_up(cut.vectors, items);

@@ -48,10 +48,11 @@ void expect_spoiled(const FullResult<T>& result, const TestTensor<float>& seen, 
 template <class T, class F>
 void expect_spoiled_rows(const FullResult<T>& result, const FullResult<T>& expected,
                          const TestTensor<float>& seen, const F& spoils) {
-  const auto [batch, heads, rows, keys] = seen.shape();
-  TestTensor<float> lost({batch, heads, 1, keys});
+  const Shape& pairs = seen.shape();
+  const std::int64_t keys = pairs[3];
+  TestTensor<float> lost({pairs[0], pairs[1], 1, keys});
   for_each_index(lost.shape(), [&](auto b, auto h, auto, auto j) { lost.at(b, h, 0, j) = 0; });
-  for_each_index({batch, heads, rows, 1}, [&](auto b, auto h, auto i, auto) {
+  for_each_index({pairs[0], pairs[1], pairs[2], 1}, [&](auto b, auto h, auto i, auto) {
     SCOPED_TRACE(testing::Message() << "b=" << b << " h=" << h << " i=" << i);
     if (!spoils(Row{b, h, i})) {
       EXPECT_TRUE(same_row(result, {b, h, i}, expected, {b, h, i}));
