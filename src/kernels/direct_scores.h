@@ -152,8 +152,8 @@ template <bool kGeneral, bool kPartial, class U, int kVectors, int kSums>
         } else {
           z[n] = fma(tile.a[i + n][j], slope, start);
         }
-        // In this order a NaN stays.
-        z[n] = minimum(nothing, z[n]);
+        // A score that is not finite spoils its row: infinity times 0 is NaN.
+        z[n] = fma(z[n], broadcast(0.0f), minimum(nothing, z[n]));
         if constexpr (kPartial)
           z[n] = select(lanes_seeing(visit, t + i + n, first + j), z[n], nothing);
       }

@@ -29,8 +29,10 @@ bool finite(T x) {
 template <class T>
 void expect_spoiled(const FullResult<T>& result, const TestTensor<float>& seen, const Row& r) {
   const auto [b, h, i] = r;
-  for (std::int64_t d = 0; d < result.out.shape()[3]; ++d)
+  for (std::int64_t d = 0; d < result.out.shape()[3]; ++d) {
     EXPECT_FALSE(finite(result.out.at(b, h, i, d)));
+    EXPECT_FALSE(finite(result.alone.at(b, h, i, d)));
+  }
   EXPECT_FALSE(finite(result.lse.at(b, h, i, 0)));
   EXPECT_TRUE(std::isnan(result.entropy.at(b, h, i, 0)));
   for (std::int64_t n = 0; n < result.top_keys.shape()[3]; ++n) {
