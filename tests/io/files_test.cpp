@@ -24,8 +24,7 @@ TEST(Files, Missing) {
 
 TEST(Files, Directory) {
   const ScratchDirectory scratch;
-  EXPECT_EQ(error_of_path(scratch.path("")),
-            scratch.path("") + ": is a directory, not a file");
+  EXPECT_EQ(error_of_path(scratch.path("")), scratch.path("") + ": is a directory, not a file");
 }
 
 TEST(Files, Device) {
