@@ -135,25 +135,22 @@ template <bool kGeneral, bool kPartial, class U, int kVectors, int kSums>
   const auto scale = broadcast(kRoughScale);
   const auto offset = broadcast(kRoughOffset);
   const auto nothing = broadcast(kRoughNothing);
-  const auto slope = scale * broadcast(visit.factor);
+  const auto factor = broadcast(visit.factor);
 #pragma GCC unroll 4
   for (int j = 0; j < kVectors; ++j) {
     const int lane = S::kLanes * (first + j);
     const auto m = load(visit.group.m + lane);
-    const auto start = fma(m, broadcast(-kRoughScale), offset);
     auto sum = broadcast(0.0f);
 #pragma GCC unroll 8
     for (int i = 0; i < S::kKeys; i += 2) {
       typename S::Vector z[2];
 #pragma GCC unroll 2
       for (int n = 0; n < 2; ++n) {
-        if constexpr (kGeneral) {
-          z[n] = fma(exponent_of<true>(tile.a[i + n][j], m, visit.unit), scale, offset);
-        } else {
-          z[n] = fma(tile.a[i + n][j], slope, start);
-        }
+        // From the rounded score, as m is: of large ones the difference alone is exact.
+        const auto s = kGeneral ? tile.a[i + n][j] : tile.a[i + n][j] * factor;
+        z[n] = fma(exponent_of<kGeneral>(s, m, visit.unit), scale, offset);
         // A score that is not finite spoils its row: infinity times 0 is NaN.
-        z[n] = fma(z[n], broadcast(0.0f), minimum(nothing, z[n]));
+        z[n] = fma(s, broadcast(0.0f), minimum(nothing, z[n]));
         if constexpr (kPartial)
           z[n] = select(lanes_seeing(visit, t + i + n, first + j), z[n], nothing);
       }

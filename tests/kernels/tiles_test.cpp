@@ -123,6 +123,28 @@ TEST(Tiles, GiveTheSameBitsAtAnyPlace) {
 
 // Key j is poisoned: rows before it keep the bits they have with a clean key, in the same tile too;
 // of V, one column of the rows that see it is spoiled. Blocks have 192 keys, chunks 32, pairs 2.
+// The reference is as large as the scores: a weight comes from their difference, whatever they are.
+TEST(Tiles, WeighScoresOfAnySizeThatIsFinite) {
+  for (const double size : {1e4, 1e9, 1e12, 1e30, 1e36}) {
+    for (const double first : {-1.0, 1.0}) {
+      for (const std::int64_t many : {1, 192, 199}) {
+        // Two columns: what all keys have, and a size for the first `many` keys.
+        auto in = random_inputs<BF16>({1, 1, 1, 20, 230, 2, 8}, 9);
+        for (std::int64_t i = 0; i < 20; ++i) in.q.at(0, 0, i, 0) = converted<BF16>(1.0);
+        for (std::int64_t j = 0; j < 230; ++j) {
+          in.k.at(0, 0, j, 0) = converted<BF16>(j < many ? first * size : 0.0);
+        }
+        SCOPED_TRACE(testing::Message() << size << ' ' << first << ' ' << many);
+        Options options;
+        options.scale = 1;
+        auto result = run_tiles(in, options);
+        result.out = run_out<BF16, float>(in, on_tiles(options));
+        EXPECT_TRUE(matches_oracle(in, on_tiles(options), result));
+      }
+    }
+  }
+}
+
 TEST(Tiles, HidePoisonInPartialTiles) {
   const ProblemShape shape{1, 1, 1, 210, 210, 64, 40};
   const auto clean = random_inputs<BF16>(shape, 1);
