@@ -47,8 +47,9 @@ std::optional<Comparison> Earlier::compare(const Workload& workload, const Speed
 
 std::string Earlier::heading(const BenchRecord& now) const {
   std::string text =
-      fmt::format("beside {}: version {}, {} repeats, {} run{}\n", name_, record_.version,
-                  record_.effort.repeats, record_.effort.runs, record_.effort.runs == 1 ? "" : "s");
+      fmt::format("beside {}: version {}, {} repeat{}, {} run{}\n", name_, record_.version,
+                  record_.effort.repeats, record_.effort.repeats == 1 ? "" : "s",
+                  record_.effort.runs, record_.effort.runs == 1 ? "" : "s");
   const std::string then = machine_text(record_), here = machine_text(now);
   if (then != here) {
     text += fmt::format("The machines differ, so look at shares: {} there; {} here.\n", then, here);

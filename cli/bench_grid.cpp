@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 
 #include "command.h"
 #include "flags.h"
@@ -11,6 +13,7 @@ namespace regard::cli {
 namespace {
 
 constexpr char kWindow[] = "window:";
+constexpr std::int64_t kLongest = std::numeric_limits<std::int32_t>::max();  ///< axis of a call
 
 /// The numbers of queries and of keys.
 struct Sides {
@@ -125,6 +128,9 @@ BenchShape parse_shape(const std::string& name, const std::string& text) {
   for (const Shape& array : {shape.q(), shape.k(), shape.v(), shape.out()}) {
     if (elements(array) > 0x1p40) {
       throw Error(fmt::format("{}: {} is larger than any memory", name, text));
+    }
+    if (*std::max_element(array.begin(), array.end()) > kLongest) {  // pairs are counted by rows
+      throw Error(fmt::format("{}: {} has an axis longer than {}", name, text, kLongest));
     }
   }
   return shape;

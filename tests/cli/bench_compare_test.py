@@ -130,6 +130,7 @@ class Compare(support.Case):
             self.assertIn(said, self.regard("bench", "--compare", "old.json", code=2))
         for name, value, said in [
                 ("shape", "1x2x3", "old.json: row 2: shape: '1x2x3' is not BxHxSxD"),
+                ("shape", "1x1x4294967296/1x1", "row 2: shape: 1x1x4294967296/1x1 has an axis"),
                 ("shape", 3, "old.json: row 2: shape is not text"),
                 ("mask", "causl", "row 2: mask: 'causl' is not one of plain"),
                 ("mask", "plain,causal", "row 2: mask names more than one"),

@@ -143,6 +143,8 @@ class Mistakes(support.Case):
                 (["--shape", "1x1x8x8,1x3/2x4x4"], "--shape: '1x3/2x4x4': 3 query heads are no "
                  "multiple of 2 KV heads"),
                 (["--shape", "1x1x1/9999999999x9999"], "is larger than any memory"),
+                (["--shape", "1x1x4294967296/1x1", "--mask", "window:1,1"],
+                 "--shape: 1x1x4294967296/1x1 has an axis longer than 2147483647"),
                 (["--mask", "causl"], "--mask: 'causl' is not one of plain, causal, bottom_right, "
                  "window:LEFT,RIGHT; did you mean causal?"),
                 (["--mask", "plain,"], "--mask: '' is not one of"),
