@@ -20,7 +20,7 @@ inline const std::uint16_t* halves_at(const contract::Source& source, std::int64
 }
 
 /// factor = power rest, the power one of two, |rest| in [1, 2): bf16 takes the power without
-/// rounding.
+/// rounding. A factor of 0 is in the power, so that products do not overflow before it.
 struct SplitFactor {
   float power;
   float rest;
@@ -28,7 +28,7 @@ struct SplitFactor {
 inline SplitFactor split_factor(float factor) {
   const auto bits = std::bit_cast<std::uint32_t>(factor);
   const auto power = std::bit_cast<float>(bits & 0x7f800000);
-  return power == 0 ? SplitFactor{1, 0} : SplitFactor{power, factor / power};
+  return power == 0 ? SplitFactor{0, 1} : SplitFactor{power, factor / power};
 }
 
 /// Writes the group's rows times `power` into a panel of words (columns / 2, kWidth); columns past

@@ -145,6 +145,22 @@ TEST(Tiles, WeighScoresOfAnySizeThatIsFinite) {
   }
 }
 
+TEST(Tiles, TakeAScaleOfZeroBeforeProductsOverflow) {
+  auto in = random_inputs<BF16>({1, 1, 1, 20, 70, 8, 5}, 5);
+  for_each_index(in.q.shape(), [&](auto b, auto h, auto i, auto d) {
+    in.q.at(b, h, i, d) = converted<BF16>(0x1p100);
+  });
+  for_each_index(in.k.shape(), [&](auto b, auto h, auto j, auto d) {
+    in.k.at(b, h, j, d) = converted<BF16>(0x1p100);
+  });
+  Options options;
+  options.scale = 0;
+  auto result = run_tiles(in, options);
+  EXPECT_TRUE(matches_oracle(in, on_tiles(options), result));
+  result.out = run_out<BF16, float>(in, on_tiles(options));
+  EXPECT_TRUE(matches_oracle(in, on_tiles(options), result));
+}
+
 TEST(Tiles, HidePoisonInPartialTiles) {
   const ProblemShape shape{1, 1, 1, 210, 210, 64, 40};
   const auto clean = random_inputs<BF16>(shape, 1);
