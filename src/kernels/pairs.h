@@ -13,7 +13,7 @@
 
 namespace regard::REGARD_ISA {
 
-/// Address of element (head, row, column).
+/// element_at of a 16-bit type.
 inline const std::uint16_t* halves_at(const contract::Source& source, std::int64_t head,
                                       std::int64_t row, std::int64_t column) {
   return reinterpret_cast<const std::uint16_t*>(element_at(source, head, row, column));
@@ -166,7 +166,9 @@ class PairWriter {
   bool odd_[kBlockKeys];
 };
 
-/// Rows of V as words (key / 2, column); keys that no group has seen are 0.
+/// Rows of V as words (key / 2, column), columns past Dv up to a multiple of kColumns and keys that
+/// no group has seen being 0.
+template <int kColumns>
 class PairedKeys {
  public:
   struct Rows {
@@ -199,7 +201,6 @@ class PairedKeys {
   }
 
  private:
-  static constexpr std::int64_t kColumns = 8;
   static constexpr std::uint32_t kWritten = 4;
 
   PairWriter pairs_;
@@ -207,11 +208,12 @@ class PairedKeys {
   std::uint8_t has_[kBlockKeys / 2];  ///< bits 0 and 1: that key of the pair; then kWritten
 };
 
-/// Adds p v where v is not finite, in the rows that see it; no other row is touched. `weight` gives
-/// p of (key, row).
-template <int kWidth, class Visit, class Weight>
-void add_not_finite(const Visit& visit, const Weight& weight) {
+/// Adds p v where v is not finite, in the rows that see it; no other row is touched. P is a panel
+/// of pairs of keys, (keys / 2, kWidth).
+template <int kWidth, class Visit>
+void add_not_finite(const Visit& visit) {
   const bool* odd = visit.v.odd;
+  const auto* weights = reinterpret_cast<const std::uint16_t*>(visit.p);
   for (int n = 0; n < visit.view.run_count; ++n) {
     for (std::int64_t key = visit.view.runs[n].begin; key < visit.view.runs[n].end; ++key) {
       if (!odd[key] || visit.view.seen[key] == 0) continue;
@@ -222,7 +224,8 @@ void add_not_finite(const Visit& visit, const Weight& weight) {
         if (v - v == 0) continue;
         for (int r = 0; r < visit.group.count; ++r) {
           if (!(visit.view.seen[key] >> r & 1)) continue;
-          visit.group.out[d * kWidth + r] += weight(key, r) * v;
+          const std::uint16_t p = weights[2 * (key / 2 * kWidth + r) + key % 2];
+          visit.group.out[d * kWidth + r] += bf16_to_f32(p) * v;
         }
       }
     }

@@ -12,8 +12,6 @@
 
 namespace regard::REGARD_ISA {
 
-inline constexpr std::int64_t kChunkKeys = 2 * kTileSide;  ///< and columns: terms a tile sums
-
 /// Rows of K. A tile is read in place where all its keys are seen, its columns are neighbours and
 /// fill whole chunks; else from a panel where rows that no group has seen, and columns past D, are
 /// 0.
@@ -29,7 +27,7 @@ class TiledKeys {
   TiledKeys(const contract::Source& source, std::int64_t columns, std::uint16_t* panel)
       : source_(source),
         columns_(columns),
-        width_(ceil_to(columns, kChunkKeys)),
+        width_(ceil_to(columns, kTileTerms)),
         panel_(panel),
         copies_(source.column != 1 || width_ != columns) {}
 
@@ -74,8 +72,9 @@ class TiledKeys {
   Held has_[kBlockKeys];
 };
 
-/// V transposed, chunk by chunk of keys: (chunk, column, key of the chunk). Keys that no group has
-/// seen are 0, and so is what is not finite. The panel has room for a chunk of pairs behind it.
+/// V transposed, chunk by chunk of kTileTerms keys: (chunk, column, key of the chunk). Keys that no
+/// group has seen are 0, and so is what is not finite. The panel has room for a chunk of pairs
+/// behind it.
 class TransposedValues {
  public:
   struct Rows {
@@ -96,12 +95,12 @@ class TransposedValues {
 
   Rows read(const BlockView& view) {
     for (int n = 0; n < view.run_count; ++n) {
-      for (std::int64_t key = view.runs[n].begin; key < view.runs[n].end; key += kChunkKeys) {
-        std::uint32_t wanted = seen_[key / kChunkKeys];
-        for (int i = 0; i < kChunkKeys; ++i) {
+      for (std::int64_t key = view.runs[n].begin; key < view.runs[n].end; key += kTileTerms) {
+        std::uint32_t wanted = seen_[key / kTileTerms];
+        for (int i = 0; i < kTileTerms; ++i) {
           wanted |= std::uint32_t{view.seen[key + i] != 0} << i;
         }
-        if (has_[key / kChunkKeys] && seen_[key / kChunkKeys] == wanted) continue;
+        if (has_[key / kTileTerms] && seen_[key / kTileTerms] == wanted) continue;
         write_chunk(key, wanted);
       }
     }
@@ -120,15 +119,15 @@ class TransposedValues {
     for (int i = 0; i < kTileSide; i += lanes) {
       transpose_into<kTileSide>(words + i * width, width, width, chunk + i);
     }
-    has_[key / kChunkKeys] = true;
-    seen_[key / kChunkKeys] = wanted;
+    has_[key / kTileTerms] = true;
+    seen_[key / kTileTerms] = wanted;
   }
 
   PairWriter pairs_;
   std::uint16_t* panel_;
   std::uint32_t* words_;
-  bool has_[kBlockKeys / kChunkKeys];
-  std::uint32_t seen_[kBlockKeys / kChunkKeys];
+  bool has_[kBlockKeys / kTileTerms];
+  std::uint32_t seen_[kBlockKeys / kTileTerms];
 };
 
 }  // namespace regard::REGARD_ISA

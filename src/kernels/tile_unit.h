@@ -26,7 +26,7 @@ struct TileUnit {
   static constexpr bool kEmulated = Tiles::kEmulated;
   static constexpr int kTileKeys = 2 * kTileSide;
   static constexpr int kTileColumns = kTileSide;
-  static constexpr int kDepth = 2 * kTileSide;
+  static constexpr int kDepth = kTileTerms;
   static constexpr int kKeysStored = 2;
   static constexpr int kWidth = 4 * kTileSide;
   static constexpr int kTileVectors = kWidth / Simd<float>::kLanes;
@@ -36,6 +36,7 @@ struct TileUnit {
   static constexpr bool kPairs = true;
   static constexpr bool kSkipsVectors = false;
   static constexpr bool kBesideVectors = true;
+  static_assert(kTileKeys % kDepth == 0);  // runs of tiles are whole chunks of V
 
   static float left_factor(float factor) { return split_factor(factor).rest; }
 
@@ -80,11 +81,7 @@ struct TileUnit {
       add_columns<2, kVectors>(visit, d, columns);
     }
     if (d < columns) add_columns<1, kVectors>(visit, d, columns);
-    if (!visit.v.odd) return;
-    const auto* weights = reinterpret_cast<const std::uint16_t*>(visit.p);
-    add_not_finite<kWidth>(visit, [&](std::int64_t key, int r) {
-      return bf16_to_f32(weights[2 * (key / 2 * kWidth + r) + key % 2]);
-    });
+    if (visit.v.odd) add_not_finite<kWidth>(visit);
   }
 
  private:
@@ -120,11 +117,11 @@ struct TileUnit {
     Tile<float, kTiles * kTileSide, kVectors> tile;
     for (int n = 0; n < visit.view.run_count; ++n) {
       const Run& run = visit.view.runs[n];
-      const std::int64_t chunk = 2 * kTileSide * columns;
-      const TileOperand left{visit.v.first + run.begin * columns + d * 2 * kTileSide, 2 * kTileSide,
-                             2 * kTileSide * kTileSide, chunk};
+      const std::int64_t chunk = kDepth * columns;
+      const TileOperand left{visit.v.first + run.begin * columns + d * kDepth, kDepth,
+                             kDepth * kTileSide, chunk};
       const auto* weights = reinterpret_cast<const std::uint16_t*>(visit.p) + run.begin * kWidth;
-      multiply_columns(left, pairs_of(weights), (run.end - run.begin) / kTileKeys, n > 0, tile);
+      multiply_columns(left, pairs_of(weights), (run.end - run.begin) / kDepth, n > 0, tile);
     }
     tile.add_to(visit.group.out + d * kWidth, kWidth);
   }

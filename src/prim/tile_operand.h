@@ -7,6 +7,8 @@ namespace regard::REGARD_ISA {
 
 /// Rows and columns of words of a tile; a row of halves has twice as many.
 inline constexpr int kTileSide = 16;
+/// Terms of a sum that one tile holds: the halves of a row of words.
+inline constexpr int kTileTerms = 2 * kTileSide;
 
 /// 16 x 16 words, or what a row of them holds: tiles of one operand of a product.
 struct TileOperand {
