@@ -38,21 +38,9 @@ struct AmxTiles {
   [[gnu::always_inline]] static inline void multiply(const TileOperand& a, const TileOperand& b,
                                                      std::int64_t count, bool add, float* c,
                                                      std::int64_t c_row) {
-    float* const below = c + kTileSide * c_row;
-    const std::int64_t c_bytes = c_row * std::int64_t{sizeof(float)};
     // The intrinsics do not tell the compiler that they read and write memory.
     asm volatile("" ::: "memory");
-    if (add) {
-      _tile_loadd(0, c, c_bytes);
-      if constexpr (kColumns == 2) _tile_loadd(1, c + kTileSide, c_bytes);
-      if constexpr (kRows == 2) _tile_loadd(2, below, c_bytes);
-      if constexpr (kRows == 2 && kColumns == 2) _tile_loadd(3, below + kTileSide, c_bytes);
-    } else {
-      _tile_zero(0);
-      if constexpr (kColumns == 2) _tile_zero(1);
-      if constexpr (kRows == 2) _tile_zero(2);
-      if constexpr (kRows == 2 && kColumns == 2) _tile_zero(3);
-    }
+    start_sums<kRows, kColumns>(add, c, c_row);
     const std::uint16_t* left = a.first;
     const std::uint16_t* right = b.first;
     for (std::int64_t n = 0; n < count; ++n, left += a.chunk, right += b.chunk) {
@@ -69,10 +57,7 @@ struct AmxTiles {
       }
       if constexpr (kRows == 2 && kColumns == 2) _tile_dpbf16ps(3, 5, 7);
     }
-    _tile_stored(0, c, c_bytes);
-    if constexpr (kColumns == 2) _tile_stored(1, c + kTileSide, c_bytes);
-    if constexpr (kRows == 2) _tile_stored(2, below, c_bytes);
-    if constexpr (kRows == 2 && kColumns == 2) _tile_stored(3, below + kTileSide, c_bytes);
+    store_sums<kRows, kColumns>(c, c_row);
     asm volatile("" ::: "memory");
   }
 
@@ -94,10 +79,10 @@ struct AmxTiles {
     }
   }
 
-  /// Four products of 16 x 32 by 32 x 16.
+  /// Four products of 16 x 32 by 32 x 16, two operations for each of their terms.
   static constexpr contract::PeakLoop kPeak = {
       .run = run_peak,
-      .flops_per_iteration = std::int64_t{4} * 2 * kTileSide * 2 * kTileSide * kTileSide,
+      .flops_per_iteration = std::int64_t{4} * 2 * kTileTerms * kTileSide * kTileSide,
   };
 
   [[gnu::always_inline]] static inline __m512 bf16_pairs(__m512 low, __m512 high) {
@@ -108,6 +93,36 @@ struct AmxTiles {
   }
   [[gnu::always_inline]] static inline __m512 rough_exp2_pairs(__m512 z_low, __m512 z_high) {
     return regard::REGARD_ISA::rough_exp2_pairs(z_low, z_high);
+  }
+
+ private:
+  /// Tile registers 0 to 3 hold the sums: 0 and 1 the first row of tiles, 2 and 3 the second.
+  template <int kRows, int kColumns>
+  [[gnu::always_inline]] static inline void start_sums(bool add, const float* c,
+                                                       std::int64_t c_row) {
+    const float* const below = c + kTileSide * c_row;
+    const std::int64_t c_bytes = c_row * std::int64_t{sizeof(float)};
+    if (add) {
+      _tile_loadd(0, c, c_bytes);
+      if constexpr (kColumns == 2) _tile_loadd(1, c + kTileSide, c_bytes);
+      if constexpr (kRows == 2) _tile_loadd(2, below, c_bytes);
+      if constexpr (kRows == 2 && kColumns == 2) _tile_loadd(3, below + kTileSide, c_bytes);
+    } else {
+      _tile_zero(0);
+      if constexpr (kColumns == 2) _tile_zero(1);
+      if constexpr (kRows == 2) _tile_zero(2);
+      if constexpr (kRows == 2 && kColumns == 2) _tile_zero(3);
+    }
+  }
+
+  template <int kRows, int kColumns>
+  [[gnu::always_inline]] static inline void store_sums(float* c, std::int64_t c_row) {
+    float* const below = c + kTileSide * c_row;
+    const std::int64_t c_bytes = c_row * std::int64_t{sizeof(float)};
+    _tile_stored(0, c, c_bytes);
+    if constexpr (kColumns == 2) _tile_stored(1, c + kTileSide, c_bytes);
+    if constexpr (kRows == 2) _tile_stored(2, below, c_bytes);
+    if constexpr (kRows == 2 && kColumns == 2) _tile_stored(3, below + kTileSide, c_bytes);
   }
 };
 
