@@ -120,11 +120,7 @@ class KeyReader {
   };
 
   KeyReader(const contract::Source& source, std::int64_t columns, T* panel)
-      : source_(source),
-        columns_(columns),
-        panel_(panel),
-        converts_(source.type == contract::Element::f16 || source.type == contract::Element::bf16) {
-  }
+      : source_(source), columns_(columns), panel_(panel), converts_(source.type != kElement<T>) {}
 
   void enter(Keys block) {
     block_ = block;
