@@ -57,7 +57,7 @@ struct DirectLayout {
 };
 
 struct DirectTask {
-  Source q, k, v;  ///< of one type: that of the loop, or a half type, which is converted
+  Source q, k, v;  ///< of one type: that of the loop, or a half type
   Target out;
   Target lse;
   Target entropy;

@@ -7,7 +7,7 @@
 
 namespace regard::contract {
 
-/// A loop of independent fused multiply-adds that touches registers only.
+/// A loop of independent multiply-adds, or a unit's products, that touches registers only.
 struct PeakLoop {
   void (*run)(std::int64_t iterations) noexcept = nullptr;
   std::int64_t flops_per_iteration = 0;

@@ -1,7 +1,7 @@
-// The direct loop: S' = K Q', O' = V' P' with lanes as query rows. K and V are read by broadcast,
-// in place at any stride or from a converted block; maximum, sum and rescaling are vertical. Blocks
-// of keys lie on the sequence's own grid and every lane does the same arithmetic whatever the other
-// lanes hold, so a row's bits depend on its own query, keys and options alone.
+// The direct loop: S' = K Q', O' = V' P' with lanes as query rows. How K, V and P lie in memory and
+// are multiplied is the unit's business; maximum, sum and rescaling are vertical. Blocks of keys
+// lie on the sequence's own grid and every lane does the same arithmetic whatever the other lanes
+// hold, so a row's bits depend on its own query, keys and options alone.
 #pragma once
 
 #include <cstddef>

@@ -208,8 +208,8 @@ template <class U, class Action>
   }
 }
 
-/// A unit that works beside the vector instructions multiplies the next tile while the one before
-/// becomes weights.
+/// As weigh_block with rough weights. A unit that works beside the vector instructions multiplies
+/// the next tile while the one before becomes weights.
 template <bool kGeneral, class U, int kVectors>
 void weigh_block_roughly(const Visit<U>& visit, RowVectors<U, kVectors>& sums) {
   if constexpr (!U::kBesideVectors) {

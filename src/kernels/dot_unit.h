@@ -32,7 +32,7 @@ struct DotUnit {
   static constexpr bool kScalesScores = true;
   static constexpr bool kPairs = true;
   static constexpr bool kSkipsVectors = true;
-  static constexpr bool kBesideVectors = false;
+  static constexpr bool kBesideVectors = false;  ///< with kPairs: works while vectors do
   using Keys = PairedColumns;
   using Values = PairedKeys<kTileColumns>;
 

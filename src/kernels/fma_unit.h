@@ -1,5 +1,6 @@
 // The direct loop by multiply-adds of numbers of T. K and V are read by broadcast, in place at any
-// stride, or converted from a half type block by block.
+// stride, or converted from a half type block by block. The comments on its constants hold for
+// every unit.
 #pragma once
 
 #include <cstdint>
@@ -22,16 +23,16 @@ struct FmaUnit {
   static constexpr const char* kName = "fma";
   static constexpr bool kEmulated = false;
   static constexpr int kTileKeys = Simd<T>::kTileKeys;
-  static constexpr int kTileVectors = Simd<T>::kTileVectors;
-  static constexpr int kVectorStep = 1;           ///< a tile may be narrower by so many
-  static constexpr int kTileColumns = kTileKeys;  ///< of V
-  static constexpr int kDepth = 1;
-  static constexpr int kKeysStored = 1;
+  static constexpr int kTileVectors = Simd<T>::kTileVectors;  ///< of rows
+  static constexpr int kVectorStep = 1;                       ///< a tile may be narrower by so many
+  static constexpr int kTileColumns = kTileKeys;              ///< of V
+  static constexpr int kDepth = 1;       ///< columns of Q and K that it takes together
+  static constexpr int kKeysStored = 1;  ///< whose weights store_weights takes together
   static constexpr int kWidth = kTileVectors * Simd<T>::kLanes;
-  static constexpr std::int64_t kPanelKeys = kBlockKeys;
-  static constexpr bool kScalesScores = false;  ///< the factor waits for left_factor
-  static constexpr bool kPairs = false;
-  static constexpr bool kSkipsVectors = true;  ///< of rows that see nothing of a partial tile
+  static constexpr std::int64_t kPanelKeys = kBlockKeys;  ///< that panels of K and V hold
+  static constexpr bool kScalesScores = false;  ///< some of the factor is left to the scores
+  static constexpr bool kPairs = false;         ///< P is bf16, by pairs of keys, and may be rough
+  static constexpr bool kSkipsVectors = true;   ///< of rows that see nothing of a partial tile
 
   /// The factor of dot products is in the queries.
   static T left_factor(T) { return 1; }

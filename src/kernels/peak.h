@@ -1,5 +1,5 @@
-// The peak of one core, of multiply-adds or of dots: as many independent chains as a tile has
-// accumulators, nothing but registers.
+// The peak of one core, of multiply-adds or of dot products: as many independent chains as a tile
+// has accumulators, nothing but registers.
 #pragma once
 
 #include <cstdint>

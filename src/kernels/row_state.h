@@ -5,8 +5,9 @@
 // is raised only when l has passed 2^32 at the end of a key block. Until then a stale m costs no
 // precision, since l and O are floating point.
 //
-// Scores s and m are base-2 exponents: log2(e) is folded into the queries. With softcap, bias or
-// ALiBi they are in natural units instead, and log2(e) comes in after the subtraction.
+// Scores s and m are base-2 exponents: log2(e) is folded into the factor of dot products. With
+// softcap, bias or ALiBi they are in natural units instead, and log2(e) comes in after the
+// subtraction.
 #pragma once
 
 #include <cstddef>
@@ -49,7 +50,7 @@ inline Units units_of(const contract::Score& score) {
 /// Pointers into a worker's scratch for one row group; all arrays hold kWidth rows.
 template <class T, int kWidth>
 struct RowGroup {
-  T* queries;  ///< (D, kWidth), times the factor
+  T* queries;  ///< (D, kWidth), times the factor, or what the unit packs
   T* out;      ///< (Dv rounded up to whole tiles, kWidth)
   T* m;
   T* l;
