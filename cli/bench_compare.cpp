@@ -5,13 +5,10 @@
 namespace regard::cli {
 namespace {
 
-/// Differences below 3% are noise.
-constexpr double kWorse = 1.03;
-
 /// Where the clock has changed between two benches, times and peaks move together and shares stay.
 const char* verdict_of(double time_ratio, const std::optional<double>& share_ratio) {
-  const bool slower = time_ratio > kWorse;
-  const bool less = share_ratio && *share_ratio * kWorse < 1;
+  const bool slower = time_ratio > 1 + kNoise;
+  const bool less = share_ratio && *share_ratio * (1 + kNoise) < 1;
   if (slower && (less || !share_ratio)) return "slower";
   if (slower) return "slower, so is the peak";
   return less ? "smaller share" : "";

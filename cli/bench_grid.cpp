@@ -94,6 +94,10 @@ double Workload::operations() const {
          double(shape.head_dim + shape.value_dim);
 }
 
+std::int64_t count_of(const Shape& shape) {
+  return shape[0] * shape[1] * shape[2] * shape[3];
+}
+
 std::string text_of(const BenchShape& shape) {
   return fmt::format("{}x{}x{}x{}", shape.batch, sides_text(shape.heads, shape.kv_heads),
                      sides_text(shape.rows, shape.keys),

@@ -32,6 +32,8 @@ struct BenchMask {
 };
 
 inline constexpr int kMostThreads = 1024;
+/// Rows of each result that are checked before it is timed.
+inline constexpr std::int64_t kCheckedRows = 16;
 
 struct Workload {
   BenchShape shape;
@@ -43,6 +45,9 @@ struct Workload {
   /// pairs count, of other masks those that are seen.
   double operations() const;
 };
+
+/// Elements of an array.
+std::int64_t count_of(const Shape& shape);
 
 std::string text_of(const BenchShape& shape);
 std::string text_of(const BenchMask& mask);

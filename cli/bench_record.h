@@ -10,13 +10,16 @@
 
 namespace regard::cli {
 
+/// Smaller differences are noise.
+inline constexpr double kNoise = 0.03;
+
 /// A row beside the same row of an earlier bench. Ratios are now over before, of the least times
 /// and of the shares of the peak.
 struct Comparison {
   double before_seconds = 0, before_share = 0;
   double time_ratio = 0;
   std::optional<double> share_ratio;  ///< absent where the peaks are of different units
-  std::string verdict;                ///< empty where nothing is worse by more than 3%
+  std::string verdict;                ///< empty where nothing is worse by more than kNoise
 };
 
 struct BenchRow {

@@ -90,8 +90,8 @@ void BenchTable::print_foot() const {
                100 * kLargestDrift, kRetries + 1);
   }
   if (!earlier_) return;
-  fmt::print("\n{} of {} compared; {} worse by more than 3%\n", compared_, count_text(rows_, "row"),
-             worse_);
+  fmt::print("\n{} of {} compared; {} worse by more than {:.0f}%\n", compared_,
+             count_text(rows_, "row"), worse_, 100 * kNoise);
 }
 
 }  // namespace regard::cli

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "bench_grid.h"
 #include "random.h"
 #include "regard/half.h"
 
@@ -11,10 +12,6 @@ namespace {
 
 constexpr std::int64_t kChosenRows = 16;
 constexpr std::int64_t kTop = 8;
-
-std::int64_t count_of(const Shape& shape) {
-  return shape[0] * shape[1] * shape[2] * shape[3];
-}
 
 float* normal_array(Call& call, const Shape& shape) {
   float* numbers = call.memory.array<float>(count_of(shape));

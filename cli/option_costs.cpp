@@ -12,8 +12,6 @@
 namespace regard::cli {
 namespace {
 
-constexpr std::int64_t kCheckedRows = 16;
-
 double run_seconds(const Context& context, const Call& call) {
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();

@@ -11,12 +11,6 @@
 namespace regard::cli {
 namespace {
 
-constexpr std::int64_t kCheckedRows = 16;
-
-std::int64_t count_of(const Shape& shape) {
-  return shape[0] * shape[1] * shape[2] * shape[3];
-}
-
 template <class T>
 void store_normal(std::byte* to, std::int64_t count, std::mt19937_64& engine) {
   const std::vector<T> numbers = normal_numbers<T>(count, engine);
