@@ -16,7 +16,7 @@ def version() -> str:
 
 
 def one_node_model(problem: Problem, node: object, inputs: dict[str, np.ndarray],
-            out_shape: tuple[int, ...]) -> onnxruntime.InferenceSession:
+                   out_shape: tuple[int, ...]) -> onnxruntime.InferenceSession:
     """A model of one node."""
     def value(name: str, array: np.ndarray) -> object:
         return helper.make_tensor_value_info(
