@@ -20,11 +20,17 @@ enum class Causal : std::uint8_t {
   bottom_right,  ///< offset kv_len[b] - q_len[b] (Skv, Sq where absent): the last row sees all
 };
 
-/// How the engine computes; `automatic` chooses by shape, type and ISA, never by values.
-enum class Path : std::uint8_t { automatic, direct, tiles, decode };
+/// How the engine computes.
+enum class Path : std::uint8_t {
+  automatic,  ///< by shape, type, precision and ISA, never by values
+  direct,     ///< in f32 or f64, half types converted
+  tiles,      ///< products of bf16 by a unit of the CPU, or slowly by an emulated one. Takes bf16
+              ///< alone (else unsupported) and no Precision::high (invalid_argument)
+  decode,     ///< unsupported in this version
+};
 
 enum class Precision : std::uint8_t {
-  default_,  ///< half types may round weights to the element type
+  default_,  ///< half types may round weights to the element type, and count bf16 below 2^-126 as 0
   high,      ///< weights stay f32
 };
 
