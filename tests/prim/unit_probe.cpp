@@ -41,12 +41,23 @@ void apply_pairs(const float* low, const float* high, std::uint32_t* words, cons
   }
 }
 
+/// What the loop makes of an exponent: src/prim/rough_exp2.h.
+Simd<float>::Vector rough_z(Simd<float>::Vector x) {
+  return minimum(broadcast(kRoughNothing), fma(x, broadcast(kRoughScale), broadcast(kRoughOffset)));
+}
+
 template <class Tiles>
 constexpr test::TileProbe kTiles = {
     .multiply = multiply_any<Tiles>,
     .pairs =
         [](const float* low, const float* high, std::uint32_t* words) {
           apply_pairs(low, high, words, [](auto x, auto y) { return Tiles::bf16_pairs(x, y); });
+        },
+    .rough_exp2 =
+        [](const float* low, const float* high, std::uint32_t* words) {
+          apply_pairs(low, high, words, [](auto x, auto y) {
+            return Tiles::rough_exp2_pairs(rough_z(x), rough_z(y));
+          });
         },
 };
 
@@ -61,6 +72,11 @@ constexpr test::DotProbe kDot = {
     .pairs =
         [](const float* low, const float* high, std::uint32_t* words) {
           apply_pairs(low, high, words, [](auto x, auto y) { return bf16_pairs(x, y); });
+        },
+    .rough_exp2 =
+        [](const float* low, const float* high, std::uint32_t* words) {
+          apply_pairs(low, high, words,
+                      [](auto x, auto y) { return rough_exp2_pairs(rough_z(x), rough_z(y)); });
         },
 };
 #else

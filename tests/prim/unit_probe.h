@@ -23,16 +23,21 @@ struct TileProduct {
   int rows, columns;
 };
 
+/// Two lists of 16 to 16 words of two halves, the first in the low ones; 64-byte aligned. Null: the
+/// ISA has no such unit.
+using PairProbe = void (*)(const float* low, const float* high, std::uint32_t* words);
+
 struct TileProbe {
   void (*multiply)(const TileProduct& product) = nullptr;  ///< null: the ISA has no such unit
-  /// 16 of each to words of two halves; arrays are 64-byte aligned.
-  void (*pairs)(const float* low, const float* high, std::uint32_t* words) = nullptr;
+  PairProbe pairs = nullptr;                               ///< rounded to bf16
+  PairProbe rough_exp2 = nullptr;                          ///< 2^x as bf16
 };
 
 struct DotProbe {
   /// c[n] += pair . b[n] for n in [0, 16), arrays 64-byte aligned; null: the ISA has none.
   void (*dot)(const std::uint16_t* pair, const std::uint32_t* b, float* c) = nullptr;
-  void (*pairs)(const float* low, const float* high, std::uint32_t* words) = nullptr;
+  PairProbe pairs = nullptr;
+  PairProbe rough_exp2 = nullptr;
 };
 
 struct UnitProbes {
