@@ -85,7 +85,8 @@ void store_weights(const Visit<U>& visit, bool normalise) {
       const std::int64_t end = smaller(view.runs[n].end, size);
       for (std::int64_t key = view.runs[n].begin; key < end; ++key) {
         const bool seen = view.seen[key] >> r & 1;
-        row[key * weights.column] = seen ? visit.p[key * width + r] * inverse * share : nothing;
+        const T weight = visit.p[key * width + r] * inverse * share;
+        row[key * weights.column] = seen ? with_one_nan(weight) : nothing;
       }
     }
   }
@@ -161,13 +162,13 @@ void store_stats(const contract::DirectTask& task, const RowGroup<T, kWidth>& gr
     const T spoil = group.inverse[r] * group.share[r];  // NaN where the row is
     const bool sound = spoil == spoil;
     if (task.entropy.data) {
-      number_at<T>(task.entropy, place.head, place.i) = T(entropy_of(group, r));
+      number_at<T>(task.entropy, place.head, place.i) = T(with_one_nan(entropy_of(group, r)));
     }
     for (std::int64_t n = 0; n < task.top_count; ++n) {
       const std::int64_t at = n * kWidth + r;
       if (task.top_weights.data) {
         auto* weight = reinterpret_cast<T*>(element_at(task.top_weights, place.head, place.i, n));
-        *weight = sound ? group.top_weights[at] : spoil;
+        *weight = sound ? group.top_weights[at] : T(kNaN);
       }
       if (task.top_keys.data) {
         auto* key =

@@ -77,7 +77,7 @@ void run_masses(const contract::DirectTask& task) {
   for (std::int64_t key = keys.begin; key < keys.end; ++key) {
     double mass = 0;
     for (int r = 0; r < S::kWidth; ++r) mass += sums[(key - keys.begin) * S::kWidth + r];
-    *reinterpret_cast<T*>(element_at(task.mass, 0, 0, key)) = T(mass);
+    *reinterpret_cast<T*>(element_at(task.mass, 0, 0, key)) = T(with_one_nan(mass));
   }
 }
 

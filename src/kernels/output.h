@@ -1,6 +1,7 @@
 // Finishing rows: out = O / l and lse = m + ln l, with the sink of the row's head in the
 // denominator. A row that saw no key gives 0 and -infinity (with a sink, its logit) whatever its
-// lanes hold; a row past the end of its sequence gives 0 and -infinity.
+// lanes hold; a row past the end of its sequence gives 0 and -infinity. NaN has one sign and one
+// payload: which of two a sum passes on is the compiler's choice, and no two forms of a loop agree.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,26 @@
 #include "prim/prim.h"
 
 namespace regard::REGARD_ISA {
+
+inline constexpr double kNaN = __builtin_nan("");
+
+/// x, but kNaN where it is any NaN.
+template <class T>
+[[gnu::always_inline]] inline T with_one_nan(T x) {
+  return x == x ? x : T(kNaN);
+}
+
+/// The same for every number of a block. No comparison with NaN is true. One operation a vector
+/// where all is finite.
+template <class T>
+[[gnu::always_inline]] inline void make_one_nan(
+    typename Simd<T>::Vector (&block)[Simd<T>::kLanes]) {
+  const auto zero = broadcast(T(0));
+  auto spoiled = zero;
+  for (const auto& x : block) spoiled = fma(x, zero, spoiled);
+  if (equal_lanes(spoiled, zero) == (std::uint64_t{1} << Simd<T>::kLanes) - 1) return;
+  for (auto& x : block) x = select(greater(magnitude(x), broadcast(T(-1))), x, broadcast(T(kNaN)));
+}
 
 /// What a row's sums come to.
 struct RowEnd {
@@ -60,7 +81,9 @@ void finish_rows(const contract::DirectTask& task, const RowGroup<T, kWidth>& gr
     }
     group.inverse[r] = group.empty(r) ? T(0) : T(1) / group.l[r];
     group.share[r] = T(end.share);
-    if (task.lse.data) number_at<T>(task.lse, place.head, place.i) = T(end.lse);
+    if (task.lse.data) {
+      number_at<T>(task.lse, place.head, place.i) = T(with_one_nan(end.lse));
+    }
     if (task.kept.data) {
       T* kept = &number_at<T>(task.kept, place.head, place.i);
       kept[0] = group.m[r];
@@ -84,6 +107,7 @@ template <class T, int kWidth>
     const T* out = group.out + smaller(d + i, end - 1) * kWidth + r0;
     block[i] = select(empty, share, load(out) * inverse * share + broadcast(T(0)));
   }
+  make_one_nan<T>(block);
   transpose(block);
 }
 
