@@ -42,18 +42,20 @@ void set_references(const Visit<U>& visit) {
   });
 }
 
-/// Lanes whose l asks for a higher m. Rough weights above all bf16 are NaN.
+/// Lanes whose l, with the block's sum, asks for a higher m. Rough weights above all bf16 are NaN,
+/// so a NaN sum asks for it too. An l that is NaN from blocks before is past helping and does not:
+/// its group would compute every block twice.
 template <class U, class Vector>
-[[gnu::always_inline]] inline auto passes_limit(const Visit<U>& visit, Vector l) {
+[[gnu::always_inline]] inline auto passes_limit(const Visit<U>& visit, Vector l, Vector sum) {
   using T = typename U::Number;
   if constexpr (U::kPairs) {
-    if (visit.rough) l = minimum(l, broadcast(T(__builtin_inf())));  // in this order NaN goes
+    if (visit.rough) sum = minimum(sum, broadcast(T(__builtin_inf())));  // in this order NaN goes
   }
-  return greater(l, broadcast(T(kRaiseAbove)));
+  return greater(l + sum, broadcast(T(kRaiseAbove)));
 }
 
-/// Raises m of the rows whose sum has passed the limit, to the largest score of the block or by
-/// kLeastRaise; rescales their l and O. Rows with a NaN sum are past helping and stay.
+/// Raises m of the rows whose l passes the limit with the block's `sums`, to the largest score of
+/// the block or by kLeastRaise; rescales their l and O.
 template <bool kGeneral, class U, int kVectors>
 void raise_references(const Visit<U>& visit, const RowVectors<U, kVectors>& sums) {
   using S = DirectShape<U>;
@@ -64,10 +66,10 @@ void raise_references(const Visit<U>& visit, const RowVectors<U, kVectors>& sums
   });
   const auto least = broadcast(T(kLeastRaise) / visit.unit);
   for (int j = 0; j < kVectors; ++j) {
-    const auto over = passes_limit(visit, sums.v[j]);
-    if (!any(over)) continue;
     T* m = visit.group.m + S::kLanes * j;
     T* l = visit.group.l + S::kLanes * j;
+    const auto over = passes_limit(visit, load(l), sums.v[j]);
+    if (!any(over)) continue;
     const auto raised = maximum(load(m) + least, largest.v[j]);
     const auto factor = exp2<T>(exponent_of<kGeneral>(load(m), raised, visit.unit));
     store(m, select(over, raised, load(m)));
@@ -83,20 +85,24 @@ template <bool kGeneral, class U, int kVectors>
 void visit_block(const Visit<U>& visit) {
   using S = DirectShape<U>;
   if (visit.group.unset != 0) set_references<kGeneral, U, kVectors>(visit);
+  auto* l = visit.group.l;
   RowVectors<U, kVectors> sums;
   const auto sum_block = [&] {
     sums = {};
     weigh_block<kGeneral>(visit, sums);
-    for (int j = 0; j < kVectors; ++j) sums.v[j] = load(visit.group.l + S::kLanes * j) + sums.v[j];
     bool over = false;
-    for (auto& v : sums.v) over |= any(passes_limit(visit, v));
+    for (int j = 0; j < kVectors; ++j) {
+      over |= any(passes_limit(visit, load(l + S::kLanes * j), sums.v[j]));
+    }
     return over;
   };
   if (sum_block()) {
     raise_references<kGeneral>(visit, sums);
     sum_block();
   }
-  for (int j = 0; j < kVectors; ++j) store(visit.group.l + S::kLanes * j, sums.v[j]);
+  for (int j = 0; j < kVectors; ++j) {
+    store(l + S::kLanes * j, load(l + S::kLanes * j) + sums.v[j]);
+  }
   if (!visit.task.out.data) return;
   U::template add_values<Visit<U>, kVectors>(visit);
 }
