@@ -66,22 +66,26 @@ BenchMask parse_mask(const std::string& name, const std::string& text) {
   return {alignments[word], {}};
 }
 
-/// Pairs of a row and a key that it sees, of one head.
+/// Pairs of a row and a key with key - row < end. From row `some` on a row has such keys, one more
+/// than the row before, and from row `all` on every key is one. Below 2^63 with axes below 2^31.
+std::int64_t pairs_before(const BenchShape& shape, std::int64_t end) {
+  const std::int64_t some = std::clamp<std::int64_t>(1 - end, 0, shape.rows);
+  const std::int64_t all = std::clamp<std::int64_t>(shape.keys - end, some, shape.rows);
+  const std::int64_t least = some + end, most = all - 1 + end;
+  return (all - some) * (least + most) / 2 + (shape.rows - all) * shape.keys;
+}
+
+/// Pairs of a row and a key that it sees, of one head. By a formula: a file may name many shapes of
+/// any size.
 double seen_pairs(const BenchShape& shape, const BenchMask& mask) {
   const std::int64_t offset = mask.causal == Causal::bottom_right ? shape.keys - shape.rows : 0;
   const std::int64_t everything = shape.rows + shape.keys;
-  const std::int64_t left = std::min(mask.window.left, everything);
-  const std::int64_t right = std::min(mask.window.right, everything);
-  double pairs = 0;
-  for (std::int64_t row = 0; row < shape.rows; ++row) {
-    const std::int64_t position = row + offset;
-    const std::int64_t first = left < 0 ? 0 : std::max<std::int64_t>(position - left, 0);
-    std::int64_t last = shape.keys - 1;
-    if (right >= 0) last = std::min(last, position + right);
-    if (mask.causal != Causal::none) last = std::min(last, position);
-    pairs += double(std::max<std::int64_t>(last - first + 1, 0));
-  }
-  return pairs;
+  const auto reach = [&](std::int64_t side) {
+    return side < 0 ? everything : std::min(side, everything);
+  };
+  const std::int64_t right = mask.causal == Causal::none ? reach(mask.window.right) : 0;
+  const std::int64_t left = reach(mask.window.left);
+  return double(pairs_before(shape, offset + right + 1) - pairs_before(shape, offset - left));
 }
 
 }  // namespace
@@ -133,7 +137,7 @@ BenchShape parse_shape(const std::string& name, const std::string& text) {
     if (elements(array) > 0x1p40) {
       throw Error(fmt::format("{}: {} is larger than any memory", name, text));
     }
-    if (*std::max_element(array.begin(), array.end()) > kLongest) {  // pairs are counted by rows
+    if (*std::max_element(array.begin(), array.end()) > kLongest) {
       throw Error(fmt::format("{}: {} has an axis longer than {}", name, text, kLongest));
     }
   }

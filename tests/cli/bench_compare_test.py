@@ -1,6 +1,7 @@
 """`regard bench --compare`: rows beside those of an earlier bench, and files that are none."""
 import json
 import re
+import time
 import unittest
 
 import support
@@ -95,6 +96,17 @@ class Compare(support.Case):
             text = " ".join(self.regard("bench", "--compare", "old.json").split())
             self.assertIn("The machines differ, so look at shares: ", text)
             self.assertIn(str(value), text)
+
+    def test_rows_of_any_size_cost_nothing_to_read(self):
+        def change(content):
+            rows = [{**content["rows"][0], "shape": "1x1x2147483647x1", "mask": f"window:{n},5"}
+                    for n in range(1000)]
+            content["rows"] += rows
+        self.write(change)
+        start = time.monotonic()
+        text = self.regard("bench", "--compare", "old.json", "--shape", "1x2x20x8")
+        self.assertLess(time.monotonic() - start, 30)  # a pass over the rows of one takes seconds
+        self.assertIn("2 of 2 rows compared", text)
 
     def test_the_file_may_be_replaced(self):
         self.write()

@@ -72,13 +72,16 @@ class Grid(support.Case):
             self.assertNotIn("before", row)
 
     def test_operations_count_what_the_mask_leaves(self):
-        rows, keys, depth, width, heads = 9, 30, 16, 5, 8
+        depth, width, heads = 16, 5, 8
         masks = ["plain", "causal", "bottom_right", "window:3,0", "window:-1,2", "window:4,-1",
-                 f"window:{2**63 - 1},{2**63 - 1}"]
-        for row in self.bench("--shape", "2x4/2x9/30x16/5", "--mask", ",".join(masks))["rows"]:
-            operations = row["gflops"] * 1e9 * row["least_seconds"]
-            pairs = seen_pairs(rows, keys, row["mask"])
-            self.assertAlmostEqual(operations, 2 * heads * pairs * (depth + width), delta=1e-3)
+                 "window:0,0", "window:12,25", f"window:{2**63 - 1},{2**63 - 1}"]
+        for rows, keys in [(9, 30), (30, 9), (1, 30), (30, 1)]:
+            shape = f"2x4/2x{rows}/{keys}x{depth}/{width}"
+            for row in self.bench("--shape", shape, "--mask", ",".join(masks))["rows"]:
+                operations = row["gflops"] * 1e9 * row["least_seconds"]
+                pairs = seen_pairs(rows, keys, row["mask"])
+                self.assertAlmostEqual(operations, 2 * heads * pairs * (depth + width), delta=1e-3,
+                                       msg=(shape, row["mask"]))
 
     def test_square_causal_counts_half(self):
         plain, causal = self.bench("--shape", "1x2x33x16")["rows"]
