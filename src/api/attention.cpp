@@ -59,9 +59,12 @@ const char* input_reason(const problem::Problem& p, const plan::Plan& plan) {
     return plan::converts_inputs(p) ? "a half type: each block converted to f32 once a work item"
                                     : "in place, at any stride";
   }
-  return p.k.strides[3] == 1 && p.d % plan.kernel->depth == 0
+  if (p.k.strides[3] != 1 || p.d % plan.kernel->depth != 0) {
+    return "K copied, V by pairs of keys, each block once a work item";
+  }
+  return plan.kernel->copies_partial
              ? "K in place where a tile is full; V by pairs of keys, each block once a work item"
-             : "K copied, V by pairs of keys, each block once a work item";
+             : "K in place; V by pairs of keys, each block once a work item";
 }
 
 Status explain_call(const Context& context, const Inputs& in, const Outputs& outputs,

@@ -99,6 +99,7 @@ struct DirectKernel {
   std::int64_t operand_bytes = 0;  ///< of queries, and of K and V where they are not read in place
   std::int64_t depth = 1;          ///< columns of Q and K, and keys of V, that it takes together
   std::int64_t panel_keys = 0;     ///< rows for which panels of K and V have room
+  bool copies_partial = false;  ///< of K, tiles that are not full, where others are read in place
   std::int64_t state_values_per_row = 0;  ///< elements of row state for each row
   std::int64_t most_groups = 0;           ///< row groups a work item may have
 };

@@ -29,6 +29,7 @@ struct DotUnit {
   static constexpr int kKeysStored = 2;
   static constexpr int kWidth = kTileVectors * Simd<float>::kLanes;
   static constexpr std::int64_t kPanelKeys = kBlockKeys;
+  static constexpr bool kCopiesPartial = false;
   static constexpr bool kScalesScores = true;
   static constexpr bool kPairs = true;
   static constexpr bool kSkipsVectors = true;

@@ -30,9 +30,10 @@ struct FmaUnit {
   static constexpr int kKeysStored = 1;  ///< whose weights store_weights takes together
   static constexpr int kWidth = kTileVectors * Simd<T>::kLanes;
   static constexpr std::int64_t kPanelKeys = kBlockKeys;  ///< that panels of K and V hold
-  static constexpr bool kScalesScores = false;  ///< some of the factor is left to the scores
-  static constexpr bool kPairs = false;         ///< P is bf16, by pairs of keys, and may be rough
-  static constexpr bool kSkipsVectors = true;   ///< of rows that see nothing of a partial tile
+  static constexpr bool kCopiesPartial = false;  ///< of K, where full tiles are read in place
+  static constexpr bool kScalesScores = false;   ///< some of the factor is left to the scores
+  static constexpr bool kPairs = false;          ///< P is bf16, by pairs of keys, and may be rough
+  static constexpr bool kSkipsVectors = true;    ///< of rows that see nothing of a partial tile
 
   /// The factor of dot products is in the queries.
   static T left_factor(T) { return 1; }

@@ -104,6 +104,7 @@ inline constexpr contract::DirectKernel kDirectKernel = {
     .operand_bytes = sizeof(typename U::Operand),
     .depth = U::kDepth,
     .panel_keys = U::kPanelKeys,
+    .copies_partial = U::kCopiesPartial,
     .state_values_per_row = DirectShape<U>::Group::kStateValues,
     .most_groups = kMostGroups,
 };

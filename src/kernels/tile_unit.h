@@ -32,6 +32,7 @@ struct TileUnit {
   static constexpr int kTileVectors = kWidth / Simd<float>::kLanes;
   static constexpr int kVectorStep = kTileSide / Simd<float>::kLanes;
   static constexpr std::int64_t kPanelKeys = kBlockKeys + kTileKeys;
+  static constexpr bool kCopiesPartial = true;
   static constexpr bool kScalesScores = true;
   static constexpr bool kPairs = true;
   static constexpr bool kSkipsVectors = false;

@@ -106,7 +106,10 @@ TEST(Explain, SaysHowKeysAndValuesAreRead) {
   };
   EXPECT_TRUE(reason(DType::f32, Path::direct, 64).starts_with("in place"));
   EXPECT_NE(reason(DType::bf16, Path::direct, 64).find("converted to f32"), std::string::npos);
-  EXPECT_TRUE(reason(DType::bf16, Path::tiles, 64).starts_with("K in place"));
+  const std::string tiles = reason(DType::bf16, Path::tiles, 64);
+  EXPECT_TRUE(tiles.starts_with("K in place"));
+  const bool dot = ask({.shape = {1, 1, 1, 9, 9, 64, 8}, .dtype = DType::bf16}).unit == "dot";
+  EXPECT_EQ(tiles.find("where a tile is full") == std::string::npos, dot) << tiles;
   EXPECT_TRUE(reason(DType::bf16, Path::tiles, 63).starts_with("K copied"));
 }
 
