@@ -93,11 +93,11 @@ Status measure_peak(std::string_view unit, DType dtype, int repeats, double& flo
 
 Status measure_peak(DType dtype, int repeats, double& flops) noexcept {
   return base::guarded([&]() -> Status {
-    if (dtype == DType::f32 || dtype == DType::f64) {
-      return measure_peak("fma", dtype, repeats, flops);
-    }
     const dispatch::Choice& choice = dispatch::chosen();
     if (!choice.status.ok()) return choice.status;
+    if (dtype == DType::f32 || dtype == DType::f64) {
+      return measure_peak(choice.isa->table->direct_f32->unit, dtype, repeats, flops);
+    }
     return base::unsupported(std::string("dtype: there is no multiply-add peak for ") +
                              dtype_name(dtype));
   });
