@@ -184,7 +184,7 @@ Command add_check(CLI::App& program) {
   add_meaning_flags(*app, flags->attention);
   add_choice<Precision>(*app, "--precision",
                         "default leaves half types room for weights rounded to them, high does not",
-                        {{"default", Precision::default_}, {"high", Precision::high}},
+                        named(precision_name, {Precision::default_, Precision::high}),
                         flags->attention.precision);
   return {app, kUsage, kMore, [flags] { return run(*flags); }};
 }

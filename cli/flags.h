@@ -56,6 +56,14 @@ std::vector<std::int64_t> parse_integers(const std::string& flag, const std::str
 template <class T>
 using Choices = std::vector<std::pair<std::string, T>>;
 
+/// Values in the words that the library has for them.
+template <class T>
+Choices<T> named(const char* (*name)(T) noexcept, std::initializer_list<T> values) {
+  Choices<T> choices;
+  for (const T value : values) choices.emplace_back(name(value), value);
+  return choices;
+}
+
 /// A flag whose value is one of a few words; they are its value's name too.
 template <class T>
 void add_choice(CLI::App& app, const std::string& name, const std::string& help,

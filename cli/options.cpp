@@ -130,14 +130,11 @@ void add_engine_flags(CLI::App& app, AttentionFlags& flags) {
   add_choice<Path>(app, "--path",
                    "pins a loop; default auto: tiles for bf16 where the CPU multiplies it, else "
                    "direct",
-                   {{"auto", Path::automatic},
-                    {"direct", Path::direct},
-                    {"tiles", Path::tiles},
-                    {"decode", Path::decode}},
+                   named(path_name, {Path::automatic, Path::direct, Path::tiles, Path::decode}),
                    flags.path);
   add_choice<Precision>(
       app, "--precision", "high keeps weights in f32 for half types; f32 and f64 do not differ",
-      {{"default", Precision::default_}, {"high", Precision::high}}, flags.precision);
+      named(precision_name, {Precision::default_, Precision::high}), flags.precision);
   begin_group(app, "Flags");
 }
 

@@ -14,11 +14,6 @@ namespace {
 /// ran before has left caches and branch predictors to itself.
 constexpr double kTurnSeconds = 1e-3;
 
-const char* name_of(Path path) {
-  constexpr const char* names[] = {"auto", "direct", "tiles", "decode"};
-  return names[int(path)];
-}
-
 double median_of_sorted(const std::vector<double>& numbers) {
   return (numbers[(numbers.size() - 1) / 2] + numbers[numbers.size() / 2]) / 2;
 }
@@ -34,7 +29,7 @@ class Stopwatch {
   Stopwatch(const Workload& workload, const Effort& effort)
       : workload_(workload), repeats_(effort.repeats), call_(workload) {
     const Explanation explanation = call_.explanation();
-    speed_.path = name_of(explanation.path);
+    speed_.path = path_name(explanation.path);
     speed_.unit = unit_of(explanation);
     speed_.operations = workload.operations();
     const double first = call_.seconds(1);

@@ -29,10 +29,22 @@ enum class Path : std::uint8_t {
   decode,     ///< unsupported in this version
 };
 
+/// "direct"; "unknown" for a value outside the enumeration.
+constexpr const char* path_name(Path path) noexcept {
+  constexpr const char* names[] = {"auto", "direct", "tiles", "decode"};
+  return path <= Path::decode ? names[int(path)] : "unknown";
+}
+
 enum class Precision : std::uint8_t {
   default_,  ///< half types may round weights to the element type, and count bf16 below 2^-126 as 0
   high,      ///< weights stay f32
 };
+
+/// "high"; "unknown" for a value outside the enumeration.
+constexpr const char* precision_name(Precision precision) noexcept {
+  constexpr const char* names[] = {"default", "high"};
+  return precision <= Precision::high ? names[int(precision)] : "unknown";
+}
 
 /// What the numbers of `Outputs::weights` are: scores on their way to weights, in this order.
 /// Before `softmax` a hidden pair is -infinity, whatever stands there.

@@ -7,11 +7,6 @@
 namespace regard {
 namespace {
 
-const char* path_name(Path path) {
-  constexpr const char* names[] = {"auto", "direct", "tiles", "decode"};
-  return names[int(path)];
-}
-
 [[gnu::format(printf, 2, 3)]] void add_line(std::string& text, const char* format, ...) {
   char line[512];
   std::va_list values;
