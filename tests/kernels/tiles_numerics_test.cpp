@@ -201,6 +201,9 @@ TEST(TilesAccuracy, RmsErrorIsAtMostTwiceAPlainImplementation) {
       const auto sums = distances(in, options, run_tiles(in, options).out);
       RecordProperty("rms_ratio", std::to_string(std::sqrt(sums.ours / sums.plain)));
       EXPECT_LE(sums.ours, 4 * sums.plain);
+      const auto alone = distances(in, options, run_out<BF16, float>(in, options));
+      RecordProperty("rms_ratio_alone", std::to_string(std::sqrt(alone.ours / alone.plain)));
+      EXPECT_LE(alone.ours, 4 * alone.plain);
     }
   }
 }
