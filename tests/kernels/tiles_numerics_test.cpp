@@ -102,12 +102,34 @@ TEST(TilesNumerics, ConstantVectors) {
   }
 }
 
-// A row that sees one key returns that value exactly: 2^0 is 1, also as bf16.
+// A row that sees one key returns that value exactly: 2^0 is 1, also as bf16, whatever the score.
 TEST(TilesNumerics, OneKeyGivesItsValueExactly) {
-  const auto in = random_inputs<BF16>({1, 1, 1, 30, 30, 40, 24}, 7);
-  const auto result = run_tiles(in, on_tiles(Causal::top_left));
-  for (std::int64_t d = 0; d < 24; ++d) {
-    EXPECT_EQ(result.out.at(0, 0, 0, d), to_float(in.v.at(0, 0, 0, d)));
+  const auto in = random_inputs<BF16>({1, 1, 8, 30, 30, 40, 24}, 7);
+  Options options = on_tiles(Causal::top_left);
+  for (const double scale : {0.16, 1.0, 30.0, 300.0, 1e3, 1e5, -1e3, 1e9, 1e30}) {
+    options.scale = scale;
+    const auto result = run_tiles(in, options);
+    const auto alone = run_out<BF16, float>(in, options);
+    for_each_index({1, 8, 1, 24}, [&](auto, auto h, auto, auto d) {
+      EXPECT_EQ(result.out.at(0, h, 0, d), to_float(in.v.at(0, 0, 0, d))) << scale;
+      EXPECT_EQ(alone.at(0, h, 0, d), to_float(in.v.at(0, 0, 0, d))) << scale;
+    });
+  }
+}
+
+// Scores so large that a rounding of the largest is more than all exponents, in some rows only.
+TEST(TilesNumerics, OutAloneOfHugeScores) {
+  auto in = random_inputs<BF16>({1, 1, 1, 40, 230, 8, 5}, 5);
+  for (std::int64_t d = 0; d < 8; ++d) in.q.at(0, 0, 3, d) = converted<BF16>(0.0);
+  for (const double scale :
+       {1e3, 3e3, 1e4, 1e6, 1e8, 1e9, 1e10, 1e15, 1e30, 1e36, -1e9, -1e30, -1e36}) {
+    for (const Causal causal : {Causal::none, Causal::bottom_right}) {
+      Options options = on_tiles(causal);
+      options.scale = scale;
+      auto result = run_tiles(in, options);
+      result.out = run_out<BF16, float>(in, options);
+      EXPECT_TRUE(matches_oracle(in, options, result)) << scale;
+    }
   }
 }
 

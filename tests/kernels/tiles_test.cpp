@@ -125,7 +125,7 @@ TEST(Tiles, GiveTheSameBitsAtAnyPlace) {
 // of V, one column of the rows that see it is spoiled. Blocks have 192 keys, chunks 32, pairs 2.
 // The reference is as large as the scores: a weight comes from their difference, whatever they are.
 TEST(Tiles, WeighScoresOfAnySizeThatIsFinite) {
-  for (const double size : {1e4, 1e9, 1e12, 1e30, 1e36}) {
+  for (const double size : {1e3, 3e3, 1e4, 1e9, 1e12, 1e30, 1e36, 1e38}) {
     for (const double first : {-1.0, 1.0}) {
       for (const std::int64_t many : {1, 192, 199}) {
         // Two columns: what all keys have, and a size for the first `many` keys.
@@ -142,6 +142,27 @@ TEST(Tiles, WeighScoresOfAnySizeThatIsFinite) {
         EXPECT_TRUE(matches_oracle(in, on_tiles(options), result));
       }
     }
+  }
+}
+
+TEST(Tiles, GiveTheSameBitsBesideRowsOfLargeScores) {
+  const auto calm = random_inputs<BF16>({1, 1, 1, 70, 400, 32, 20}, 6);
+  for (const Causal causal : {Causal::none, Causal::bottom_right}) {
+    const Options options = on_tiles(causal);
+    const auto expected = run_out<BF16, float>(calm, options);
+    auto in = calm;
+    for (const std::int64_t i : {3, 17, 40, 69}) {
+      for (std::int64_t d = 0; d < 32; ++d) {
+        in.q.at(0, 0, i, d) = converted<BF16>(double(to_float(in.q.at(0, 0, i, d))) * 1e5);
+      }
+    }
+    const auto result = run_out<BF16, float>(in, options);
+    for_each_index(result.shape(), [&](auto b, auto h, auto i, auto d) {
+      if (i == 3 || i == 17 || i == 40 || i == 69) return;
+      EXPECT_EQ(std::bit_cast<std::uint32_t>(result.at(b, h, i, d)),
+                std::bit_cast<std::uint32_t>(expected.at(b, h, i, d)))
+          << i << ' ' << d;
+    });
   }
 }
 
