@@ -11,6 +11,14 @@
 
 namespace regard::test {
 
+/// Sanitizers find nothing in a plain implementation, and make minutes of it: rms errors are for
+/// optimised builds.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kSanitized = true;
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
 inline Options on_tiles(Options options = {}) {
   options.path = Path::tiles;
   return options;
@@ -74,6 +82,7 @@ inline Distances distances(const Inputs<BF16>& in, const Options& options,
 /// all where that one is exact.
 inline testing::AssertionResult as_good_as_plain(const Inputs<BF16>& in, const Options& options,
                                                  const TestTensor<float>& out) {
+  if (kSanitized) return testing::AssertionSuccess();
   const Distances sums = distances(in, options, out);
   const double ours = std::sqrt(sums.ours), plain = std::sqrt(sums.plain);
   if (ours <= 2 * plain + 0x1p-21 * std::sqrt(sums.size)) return testing::AssertionSuccess();

@@ -216,6 +216,7 @@ TEST(TilesNumerics, SinksBesideTheLeastBias) {
 TEST(TilesAccuracy, RmsErrorIsAtMostTwiceAPlainImplementation) {
   for (const ProblemShape& shape :
        {ProblemShape{1, 2, 1, 128, 128, 64, 64}, ProblemShape{1, 1, 1, 64, 1024, 128, 128}}) {
+    if (kSanitized && shape.skv > 128) continue;
     for (const Causal causal : {Causal::none, Causal::bottom_right}) {
       SCOPED_TRACE(testing::Message() << shape << " causal=" << int(causal));
       const auto in = random_inputs<BF16>(shape, 8);
