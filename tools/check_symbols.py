@@ -15,7 +15,7 @@ import sys
 MEMORY_FUNCTIONS = {"memcpy", "memmove", "memset"}
 LIST = pathlib.Path(__file__).with_name("exported_symbols.txt")
 # Namespaces of the inside; what the library exports lies in none of them.
-INNER = "api base contract dispatch io plan problem run generic avx2 avx512 amx neon".split()
+INNER = "api base cache contract dispatch io plan problem run generic avx2 avx512 amx neon".split()
 # A demangled name of ours; a template of std may merely begin with our type as what it returns.
 OURS = re.compile(r"(?:(?:vtable|typeinfo|typeinfo name) for )?"
                   r"regard::(\w+)[\w:~]*(?:operator[^ (]+)?(?=[([]|$)")

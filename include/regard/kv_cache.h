@@ -13,14 +13,15 @@
 namespace regard {
 
 /// What the rows of K or V are stored as. A quantised element is an integer times a scale, exact in
-/// f32; blocks are 32 neighbours of a row.
+/// f32; blocks are 32 neighbours of a row. Scales lie in rows of their own, in the order of blocks.
 enum class KvType : std::uint8_t {
   f32,
   f16,
   bf16,
   fp8_e4m3,  ///< 1 + 4 + 3 bits, bias 7, no infinity, largest 448 (the OCP format)
   fp8_e5m2,  ///< 1 + 5 + 2 bits, bias 15, with infinities, largest 57344
-  int8,      ///< -127 to 127 times one f32 scale a row; scales lie in their own array
+  int8,      ///< -127 to 127 times one f32 scale a row; scales lie in their own array. A cache
+             ///< writes scales whose last 8 bits are 0; products with others are rounded to nearest
   int8_32,   ///< -127 to 127 times one f16 scale a block; scales lie in their own array
   int4_32,   ///< nibbles 0 to 15, element n in nibble n, value (nibble - 8) times one f16 scale a
              ///< block; scales lie in their own array
@@ -71,7 +72,8 @@ constexpr std::int64_t kv_scale_bytes(KvType type, std::int64_t columns) noexcep
 
 /// Where the rows of K, or of V, lie: the row of token t of a page, for a KV head h, begins
 /// page * page_bytes + h * head_bytes + t * token_bytes behind `data`, its scales likewise. A row
-/// itself is dense.
+/// itself is dense, and needs no alignment beyond that of its elements; memory of q8_0 and q4_0
+/// needs none.
 struct KvRows {
   const void* data = nullptr;
   KvType type = KvType::f32;
@@ -117,19 +119,24 @@ struct KvCacheOptions {
   /// longest sequence will have, the cache is contiguous.
   std::int64_t page_tokens = 64;
   std::int64_t pages = 0;  ///< of the pool, all sequences together
-  /// A ring: of each sequence the first keep_first and the last `window` tokens are kept, and pages
-  /// that hold none of them go back to the pool. -1: everything is kept.
+  /// A ring: of each sequence the first keep_first and the last `window` tokens are held, at least
+  /// one. Pages that hold none of them go back to the pool. -1: everything is held. For rows that
+  /// see W keys each, S of them in a call, it is W + S - 1.
   std::int64_t window = -1;
   std::int64_t keep_first = 0;
+  /// Tokens before the window that a ring keeps unseen, so that `trim` can go back by so many.
+  std::int64_t spare = 0;
 };
 
 struct KvCacheState;
 
 /// Sequences in pages of one pool, taken when tokens come and given back when they go. Layout of a
-/// page: (kv_heads, page_tokens, head_size), 64-byte aligned, in memory that asks for huge pages.
+/// page: (kv_heads, page_tokens, head_size), 64-byte aligned, in memory that asks for huge pages;
+/// K, V and scales lie apart. What is behind a sequence's last token is undefined.
 /// Pages may be shared between sequences (fork); one that is written to is copied first.
-/// Every call that fails leaves the cache as it was. Calls on one cache must not overlap, but
-/// `decode` and the const members may be called from any number of threads at once.
+/// Every call that fails leaves the cache as it was, and its results untouched: invalid_argument
+/// with a sentence that opens with the argument's name, out_of_memory. Calls on one cache must not
+/// overlap, but `decode` and the const members may be called from any number of threads at once.
 class REGARD_API KvCache {
  public:
   KvCache() noexcept;
@@ -137,7 +144,8 @@ class REGARD_API KvCache {
   KvCache(KvCache&&) noexcept;
   KvCache& operator=(KvCache&&) noexcept;
 
-  /// Errors: invalid_argument for options that contradict themselves, out_of_memory.
+  /// Replaces what `cache` was. Errors: invalid_argument for options that contradict themselves or
+  /// leave the address space; out_of_memory. Memory of pages is touched when tokens come.
   static Status create(const KvCacheOptions& options, KvCache& cache) noexcept;
 
   /// A new sequence without tokens; its number is not that of any living one.
@@ -147,32 +155,40 @@ class REGARD_API KvCache {
   /// A new sequence with the tokens of `sequence`, which it shares until one of both is written.
   Status fork(std::int64_t sequence, std::int64_t& copy) noexcept;
 
-  /// Appends T tokens: k (1, Hkv, T, D), v (1, Hkv, T, Dv), of any float types, at any strides.
-  /// Numbers are rounded to nearest, ties to even, from their own type: f64 to f32 and the half
-  /// types once; fp8 likewise, and what is beyond its largest number becomes that number (an
-  /// infinity in e5m2 stays; in e4m3 it becomes NaN). Quantised: the scale is the largest magnitude
-  /// of its row or block over 127 (over 7 for int4), rounded up to the scale's type (for int8 to 16
-  /// significant bits), at most the largest it holds; elements are rounded to nearest, ties to
-  /// even, and cut to the range. A NaN or an infinity makes its scale NaN, and so the whole row or
-  /// block.
-  /// Errors: out_of_memory where the pool has too few free pages.
+  /// Appends T tokens: k (1, Hkv, T, D), v (1, Hkv, T, Dv), of any float types, at any strides; T
+  /// may be 0, and a ring takes any T.
+  /// Numbers are rounded to nearest, ties to even, from their own type, once; in f32 and the half
+  /// types what is too large becomes infinity. In fp8 what is beyond the largest number becomes
+  /// that number; an infinity in e5m2 stays, in e4m3 it becomes NaN. NaN stays NaN.
+  /// Quantised: the scale is the least number of its form that times 127 (int4_32, q4_0: 7) reaches
+  /// the largest magnitude of its row or block, or else the largest of that form: an f16, or for
+  /// int8 an f32 whose last 8 bits are 0 and whose 127-fold is finite. Elements are rounded to the
+  /// nearest multiple of the scale, ties to even, and cut to the range: the error is at most half a
+  /// scale, but for numbers beyond 127 (7) times the largest scale. A NaN or an infinity makes its
+  /// scale NaN, and so the whole row or block.
+  /// Errors: out_of_memory where the pool has too few free pages, those counted that the ring gives
+  /// back by this call.
   Status append(std::int64_t sequence, const ConstTensor& k, const ConstTensor& v) noexcept;
 
-  /// Keeps the first `length` tokens. A ring can go back only as far as it still holds the window.
+  /// Keeps the first `length` tokens. A ring can go back by its spare tokens, and to keep_first or
+  /// fewer: where it would have to hold tokens that have been dropped, it is an error.
   Status trim(std::int64_t sequence, std::int64_t length) noexcept;
 
   /// Writes tokens [begin, begin + T) as they are read by `decode`: k (1, Hkv, T, D), v (1, Hkv, T,
-  /// Dv), any float types; either may be absent. Dropped tokens are an error.
+  /// Dv), any float types, which round to nearest; either may be absent. Tokens of
+  /// [keep_first, held_from) are an error.
   Status gather(std::int64_t sequence, std::int64_t begin, const Tensor& k,
                 const Tensor& v) const noexcept;
 
+  /// As given to `create`; of a cache that was not created, the defaults.
   const KvCacheOptions& options() const noexcept;
   /// Tokens appended and not trimmed, dropped ones included; -1: no such sequence.
   std::int64_t length(std::int64_t sequence) const noexcept;
-  /// The first token behind keep_first that is still there; -1: no such sequence.
+  /// The first token from keep_first on that is held: keep_first, in a ring
+  /// max(keep_first, length - window); -1: no such sequence.
   std::int64_t held_from(std::int64_t sequence) const noexcept;
   std::int64_t free_pages() const noexcept;
-  /// Bytes of pages in use, scales included; shared ones count once.
+  /// Bytes of pages in use, scales and padding included; shared ones count once.
   std::int64_t bytes_used() const noexcept;
   /// Bytes of the whole pool.
   std::int64_t bytes_reserved() const noexcept;

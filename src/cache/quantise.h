@@ -1,0 +1,80 @@
+// Integers times a scale: the scale of some numbers, and the integer nearest to one of them.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "regard/half.h"
+
+namespace regard::cache {
+
+/// Scales as ascending codes from 0, of value 0, to kLargest.
+struct F16Scale {
+  using Code = std::uint16_t;
+  static constexpr Code kLargest = 0x7bff;  // 65504
+  static constexpr Code kNaN = 0x7e00;
+  static double value(Code code) noexcept { return double(to_float(F16{code})); }
+  static Code about(double x) noexcept { return to_f16(float(x)).bits; }
+};
+
+/// The upper 24 bits of an f32, so that 7 bits times the 16 of its significand are exact in f32; no
+/// larger than what 127 of them leave finite.
+struct F32Scale {
+  using Code = std::uint32_t;
+  static constexpr Code kLargest =
+      std::bit_cast<std::uint32_t>(std::numeric_limits<float>::max() / 127) >> 8;
+  static constexpr Code kNaN = 0x7fc000;
+  static float number(Code code) noexcept { return std::bit_cast<float>(code << 8); }
+  static double value(Code code) noexcept { return double(number(code)); }
+  static Code about(double x) noexcept { return std::bit_cast<std::uint32_t>(float(x)) >> 8; }
+};
+
+/// The largest magnitude; NaN where one is NaN or infinite.
+template <class T>
+double largest_magnitude(const T* values, std::int64_t count) noexcept {
+  T largest = 0;
+  bool finite = true;
+  for (std::int64_t n = 0; n < count; ++n) {
+    const T magnitude = std::abs(values[n]);
+    finite &= magnitude <= std::numeric_limits<T>::max();
+    largest = magnitude > largest ? magnitude : largest;
+  }
+  return finite ? double(largest) : std::numeric_limits<double>::quiet_NaN();
+}
+
+/// The least scale that `levels` of reach `largest`, or the largest there is; NaN for NaN.
+template <class Scale>
+typename Scale::Code scale_code(double largest, int levels) noexcept {
+  if (std::isnan(largest)) return Scale::kNaN;
+  // The quotient is rounded, at most by one code; products of a level and a scale are exact.
+  auto code = std::min(Scale::about(largest / levels), Scale::kLargest);
+  while (code < Scale::kLargest && levels * Scale::value(code) < largest) ++code;
+  while (code > 0 && levels * Scale::value(typename Scale::Code(code - 1)) >= largest) --code;
+  return code;
+}
+
+/// Integers in [lowest, highest] for numbers with this scale; 0 where it is 0 or NaN.
+class Quantiser {
+ public:
+  Quantiser(double scale, int lowest, int highest) noexcept
+      : scale_(scale), lowest_(lowest), highest_(highest) {}
+
+  int operator()(double x) const noexcept {
+    if (!(scale_ > 0)) return 0;
+    // Adding 1.5 2^52 rounds to an integer, ties to even.
+    constexpr double kInteger = 0x1.8p52;
+    double q = std::clamp(x / scale_, lowest_, highest_) + kInteger - kInteger;
+    // A rounded quotient may have become a tie; the rest is exact and tells.
+    const double rest = x - q * scale_;
+    if (2 * std::abs(rest) > scale_) q += rest > 0 ? 1 : -1;
+    return int(std::clamp(q, lowest_, highest_));
+  }
+
+ private:
+  double scale_, lowest_, highest_;
+};
+
+}  // namespace regard::cache
