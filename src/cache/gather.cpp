@@ -48,10 +48,12 @@ Status check_tokens(const KvCacheState& state, const Sequence& sequence, std::in
     return invalid("begin: " + to_string(tokens) + " tokens from " + to_string(begin) +
                    " on are not in " + interval(0, sequence.length));
   }
+  const std::int64_t keep_first = state.options.keep_first;
   const std::int64_t held = held_from(state.options, sequence.length);
-  if (tokens == 0 || begin >= held || begin + tokens <= state.options.keep_first) return {};
+  const bool all_held = held <= keep_first || begin >= held || begin + tokens <= keep_first;
+  if (all_held || tokens == 0) return {};
   return invalid("begin: tokens " + interval(begin, begin + tokens) + " meet those dropped, " +
-                 interval(state.options.keep_first, held));
+                 interval(keep_first, held));
 }
 
 template <class T>
