@@ -1,4 +1,4 @@
-// The two handles of the C interface, and its structs in terms of the C++ ones. Nothing here
+// The handles of the C interface, and its structs in terms of the C++ ones. Nothing here
 // decides what a call means: only pointers, counts and enumerations are looked at.
 #pragma once
 
@@ -9,6 +9,7 @@
 #include "base/guard.h"
 #include "base/status_text.h"
 #include "regard/attention.h"
+#include "regard/kv_cache.h"
 #include "regard/regard.h"
 
 // NOLINTBEGIN(readability-identifier-naming): names as C has them
@@ -22,6 +23,10 @@ struct regard_options {
   std::vector<std::int64_t> q_offset, q_len, kv_len, rows;
   /// Of the first setter that failed.
   regard::Status failure;
+};
+
+struct regard_kv_cache {
+  regard::KvCache cache;
 };
 // NOLINTEND(readability-identifier-naming)
 
