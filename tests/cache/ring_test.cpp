@@ -58,6 +58,27 @@ TEST(Ring, LivesInAPoolOfItsOwnSize) {
   EXPECT_EQ(cache.held_from(n), 1100 - 16);
 }
 
+// The number of pages that docs/kv-cache.md says a ring never exceeds, reached by none too few.
+TEST(Ring, NeedsNoMorePagesThanTheDocumentSays) {
+  for (const std::int64_t window : {1, 16, 17, 18, 33}) {
+    for (const std::int64_t keep_first : {0, 1, 16, 20}) {
+      for (const std::int64_t spare : {0, 7}) {
+        const std::int64_t most = (keep_first + 15) / 16 + (window + spare - 1 + 15) / 16 + 1;
+        KvCacheOptions options = ring(window, keep_first, most);
+        options.spare = spare;
+        KvCache cache = make_cache(options);
+        const std::int64_t n = added(cache);
+        std::int64_t fewest_free = most;
+        for (std::uint64_t step = 0; step < 120; ++step) {
+          append_random(cache, n, step % 4 == 3 ? 50 : 1, step);
+          fewest_free = std::min(fewest_free, cache.free_pages());
+        }
+        EXPECT_EQ(fewest_free, 0) << window << " " << keep_first << " " << spare;
+      }
+    }
+  }
+}
+
 TEST(Ring, LeavesPagesOfAForkAlone) {
   KvCache cache = make_cache(ring(16, 0, 4));
   const std::int64_t a = added(cache);
