@@ -20,9 +20,9 @@ INNER = "api base cache contract dispatch io plan problem run generic avx2 avx51
 OURS = re.compile(r"(?:(?:vtable|typeinfo|typeinfo name) for )?"
                   r"regard::(\w+)[\w:~]*(?:operator[^ (]+)?(?=[([]|$)")
 
-# The C interface, whose names carry no types, and the header that declares it.
+# The C interface, whose names carry no types, and the headers that declare it.
 IN_C = re.compile(r"regard_\w+$")
-HEADER_IN_C = LIST.parent.parent / "include/regard/regard.h"
+HEADERS_IN_C = sorted(LIST.parent.parent.glob("include/regard/regard*.h"))
 DECLARED_IN_C = re.compile(r"^REGARD_API [\w* ]+?\b(regard_\w+)\(", re.MULTILINE)
 
 def nm(path, *options):
@@ -62,7 +62,8 @@ def check_exports(library, update):
     # Weak copies of the standard library's templates are in every C++ library; they are not ours.
     names = sorted({name for name, kind in nm(library, "-DC", "--defined-only")
                     if kind not in "WVu" or OURS.match(name)})
-    declared = set(DECLARED_IN_C.findall(HEADER_IN_C.read_text()))
+    declared = {name for header in HEADERS_IN_C
+                for name in DECLARED_IN_C.findall(header.read_text())}
     problems = [f"exported, but not part of the interface: {name}" for name in names
                 if name not in declared and (not OURS.match(name) or OURS.match(name)[1] in INNER)]
     problems += [f"declared in C, but not exported: {name}"

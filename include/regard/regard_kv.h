@@ -1,0 +1,89 @@
+/* The C interface, continued: caches of keys and values. regard/kv_cache.h says what arguments
+ * mean, regard/regard.h what holds of every call; it includes this header.
+ */
+#ifndef REGARD_REGARD_KV_H
+#define REGARD_REGARD_KV_H
+
+#include "regard/regard.h"
+
+/* NOLINTBEGIN(readability-identifier-naming): names as C has them */
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* regard::KvType in kv_cache.h. */
+typedef int32_t regard_kv_type;
+enum {
+  REGARD_KV_F32 = 0,
+  REGARD_KV_F16 = 1,
+  REGARD_KV_BF16 = 2,
+  REGARD_KV_FP8_E4M3 = 3,
+  REGARD_KV_FP8_E5M2 = 4,
+  REGARD_KV_INT8 = 5,    /* one f32 scale a row */
+  REGARD_KV_INT8_32 = 6, /* one f16 scale for 32 elements */
+  REGARD_KV_INT4_32 = 7, /* the same */
+  REGARD_KV_Q8_0 = 8,    /* ggml's blocks */
+  REGARD_KV_Q4_0 = 9
+};
+
+/* regard::KvCacheOptions. What is 0 below is as its comment says. */
+typedef struct regard_kv_cache_options {
+  size_t struct_size;
+  regard_kv_type k_type;
+  regard_kv_type v_type;
+  int64_t kv_heads;
+  int64_t k_head_size;
+  int64_t v_head_size;
+  int64_t page_tokens; /* a multiple of 16; 0: 64 */
+  int64_t pages;       /* of the pool, all sequences together */
+  int64_t window;      /* a ring holds so many last tokens; 0 or -1: everything is held */
+  int64_t keep_first;  /* first tokens that a ring holds */
+  int64_t spare;       /* tokens before the window that a ring keeps for trims */
+} regard_kv_cache_options;
+
+/* Keys and values of running sequences: regard::KvCache. Calls that change one cache need it to
+ * themselves; those that take it as const may run at once. */
+typedef struct regard_kv_cache regard_kv_cache;
+
+REGARD_API regard_code regard_kv_cache_new(const regard_kv_cache_options* options,
+                                           regard_kv_cache** cache, regard_status* status);
+REGARD_API void regard_kv_cache_free(regard_kv_cache* cache);
+
+/* A new sequence without tokens, and one with the tokens of another. */
+REGARD_API regard_code regard_kv_cache_add(regard_kv_cache* cache, int64_t* sequence,
+                                           regard_status* status);
+REGARD_API regard_code regard_kv_cache_fork(regard_kv_cache* cache, int64_t sequence, int64_t* copy,
+                                            regard_status* status);
+REGARD_API regard_code regard_kv_cache_remove(regard_kv_cache* cache, int64_t sequence,
+                                              regard_status* status);
+
+/* T tokens behind the others: k (1, Hkv, T, D), v (1, Hkv, T, Dv), of any float types. */
+REGARD_API regard_code regard_kv_cache_append(regard_kv_cache* cache, int64_t sequence,
+                                              const regard_tensor* k, const regard_tensor* v,
+                                              regard_status* status);
+/* Keeps the first `length` tokens. */
+REGARD_API regard_code regard_kv_cache_trim(regard_kv_cache* cache, int64_t sequence,
+                                            int64_t length, regard_status* status);
+/* Writes the T tokens from `begin` on as decode reads them: k (1, Hkv, T, D), v (1, Hkv, T, Dv), of
+ * any float types; either may be null. */
+REGARD_API regard_code regard_kv_cache_gather(const regard_kv_cache* cache, int64_t sequence,
+                                              int64_t begin, const regard_tensor* k,
+                                              const regard_tensor* v, regard_status* status);
+
+/* Tokens of a sequence, and the first from keep_first on that is held; -1: no such sequence, or
+ * null. */
+REGARD_API int64_t regard_kv_cache_length(const regard_kv_cache* cache, int64_t sequence);
+REGARD_API int64_t regard_kv_cache_held_from(const regard_kv_cache* cache, int64_t sequence);
+/* 0 for null. */
+REGARD_API int64_t regard_kv_cache_free_pages(const regard_kv_cache* cache);
+REGARD_API int64_t regard_kv_cache_bytes_used(const regard_kv_cache* cache);
+REGARD_API int64_t regard_kv_cache_bytes_reserved(const regard_kv_cache* cache);
+
+#ifdef __cplusplus
+}
+#endif
+
+/* NOLINTEND(readability-identifier-naming) */
+
+#endif
