@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 #include "regard/half.h"
 
@@ -32,6 +33,11 @@ struct F32Scale {
   static Code about(double x) noexcept { return std::bit_cast<std::uint32_t>(float(x)) >> 8; }
 };
 
+struct IntegerRange {
+  int lowest, highest;
+};
+inline constexpr IntegerRange kInt8{-127, 127}, kInt4{-8, 7};
+
 /// The largest magnitude; NaN where one is NaN or infinite.
 template <class T>
 double largest_magnitude(const T* values, std::int64_t count) noexcept {
@@ -56,25 +62,30 @@ typename Scale::Code scale_code(double largest, int levels) noexcept {
   return code;
 }
 
-/// Integers in [lowest, highest] for numbers with this scale; 0 where it is 0 or NaN.
-class Quantiser {
- public:
-  Quantiser(double scale, int lowest, int highest) noexcept
-      : scale_(scale), lowest_(lowest), highest_(highest) {}
-
-  int operator()(double x) const noexcept {
-    if (!(scale_ > 0)) return 0;
-    // Adding 1.5 2^52 rounds to an integer, ties to even.
-    constexpr double kInteger = 0x1.8p52;
-    double q = std::clamp(x / scale_, lowest_, highest_) + kInteger - kInteger;
-    // A rounded quotient may have become a tie; the rest is exact and tells.
-    const double rest = x - q * scale_;
-    if (2 * std::abs(rest) > scale_) q += rest > 0 ? 1 : -1;
-    return int(std::clamp(q, lowest_, highest_));
+/// Integers in [lowest, highest] nearest to numbers over their scale, ties to even; 0 where the
+/// scale is 0 or NaN.
+template <class T>
+void quantise(const T* values, std::int64_t count, double scale, IntegerRange range,
+              std::int8_t* to) noexcept {
+  // Adding 1.5 2^52 rounds to an integer, ties to even.
+  constexpr double kInteger = 0x1.8p52;
+  const double lowest = range.lowest, highest = range.highest;
+  if (!(scale > 0)) {
+    std::fill_n(to, count, std::int8_t{0});
+    return;
   }
-
- private:
-  double scale_, lowest_, highest_;
-};
+  for (std::int64_t n = 0; n < count; ++n) {
+    const auto x = double(values[n]);
+    double q = std::min(std::max(x / scale, lowest), highest) + kInteger - kInteger;
+    if constexpr (std::is_same_v<T, double>) {
+      // A quotient of f64 may have been rounded to a tie; the rest is exact and tells. Of an f32
+      // and a scale of 16 bits it is 2^-26 or more from each tie that it is not.
+      const double rest = x - q * scale;
+      if (2 * std::abs(rest) > scale) q += rest > 0 ? 1 : -1;
+      q = std::min(std::max(q, lowest), highest);
+    }
+    to[n] = std::int8_t(int(q));
+  }
+}
 
 }  // namespace regard::cache

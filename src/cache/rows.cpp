@@ -39,8 +39,7 @@ void read_floats(const std::byte* row, std::int64_t columns, float* values) {
 
 template <class T>
 void write_int8(const T* values, std::int64_t count, double scale, std::byte* to) {
-  const Quantiser quantise(scale, -127, 127);
-  for (std::int64_t n = 0; n < count; ++n) store(std::int8_t(quantise(double(values[n]))), to + n);
+  quantise(values, count, scale, kInt8, reinterpret_cast<std::int8_t*>(to));
 }
 
 void read_int8(const std::byte* from, std::int64_t count, float scale, float* values) {
@@ -61,12 +60,11 @@ using Order = Nibbles (*)(std::int64_t);
 
 template <class T>
 void write_int4(const T* values, double scale, Order order, std::byte* to) {
-  const Quantiser quantise(scale, -8, 7);
+  std::int8_t integers[kBlock];
+  quantise(values, kBlock, scale, kInt4, integers);
   for (std::int64_t n = 0; n < kBlock / 2; ++n) {
     const auto [low, high] = order(n);
-    const int first = quantise(double(values[low])) + 8;
-    const int second = quantise(double(values[high])) + 8;
-    to[n] = std::byte(first | second << 4);
+    to[n] = std::byte((integers[low] + 8) | (integers[high] + 8) << 4);
   }
 }
 
