@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <type_traits>
 
 #include "regard/half.h"
 
@@ -67,7 +66,9 @@ typename Scale::Code scale_code(double largest, int levels) noexcept {
 template <class T>
 void quantise(const T* values, std::int64_t count, double scale, IntegerRange range,
               std::int8_t* to) noexcept {
-  // Adding 1.5 2^52 rounds to an integer, ties to even.
+  // Adding 1.5 2^52 rounds to an integer, ties to even. No quotient is rounded to a tie before: a
+  // tie times the scale is an f64 (8 by 16 bits); other f64 differ from it by more than 2^-53 of
+  // it, or below a power of two by as much; and a quotient comes to the tie from nearer only.
   constexpr double kInteger = 0x1.8p52;
   const double lowest = range.lowest, highest = range.highest;
   if (!(scale > 0)) {
@@ -75,16 +76,8 @@ void quantise(const T* values, std::int64_t count, double scale, IntegerRange ra
     return;
   }
   for (std::int64_t n = 0; n < count; ++n) {
-    const auto x = double(values[n]);
-    double q = std::min(std::max(x / scale, lowest), highest) + kInteger - kInteger;
-    if constexpr (std::is_same_v<T, double>) {
-      // A quotient of f64 may have been rounded to a tie; the rest is exact and tells. Of an f32
-      // and a scale of 16 bits it is 2^-26 or more from each tie that it is not.
-      const double rest = x - q * scale;
-      if (2 * std::abs(rest) > scale) q += rest > 0 ? 1 : -1;
-      q = std::min(std::max(q, lowest), highest);
-    }
-    to[n] = std::int8_t(int(q));
+    const double quotient = std::min(std::max(double(values[n]) / scale, lowest), highest);
+    to[n] = std::int8_t(int(quotient + kInteger - kInteger));
   }
 }
 

@@ -80,10 +80,10 @@ inline std::vector<double> scales(KvType type, double near) {
   }
   const double most = double(std::numeric_limits<float>::max()) / 127;
   const int middle = near > 0 ? std::min(std::ilogb(near), 128) : -149;
-  if (middle - 9 < -126) {
+  if (middle - 8 < -126) {
     for (int n = 1; n < 1 << 15; ++n) values.push_back(std::ldexp(n, -141));
   }
-  for (int exponent = std::max(middle - 9, -126); exponent <= std::min(middle - 4, 127);
+  for (int exponent = std::max(middle - 8, -126); exponent <= std::min(middle - 5, 127);
        ++exponent) {
     for (int n = 1 << 15; n < 1 << 16; ++n) {
       const double value = std::ldexp(n, exponent - 15);
@@ -97,10 +97,9 @@ inline std::vector<double> scales(KvType type, double near) {
 inline double least_scale(KvType type, double largest) {
   const double levels = type == KvType::int4_32 || type == KvType::q4_0 ? 7 : 127;
   const std::vector<double> all = scales(type, largest);
-  for (const double scale : all) {
-    if (levels * scale >= largest) return scale;  // exact: 7 + 16 bits
-  }
-  return all.back();
+  const auto enough = std::ranges::find_if(
+      all, [&](double scale) { return levels * scale >= largest; });  // exact: 7 + 16 bits
+  return enough == all.end() ? all.back() : *enough;
 }
 
 /// The multiple of `scale` that stands for x.

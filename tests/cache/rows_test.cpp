@@ -120,7 +120,7 @@ TEST_P(FloatRows, OfF64AreRoundedOnce) {
   expect_definition(GetParam(), cases);
 }
 
-// x / scale may round to a tie in f64 though x is not half way.
+// Half way between two multiples of the scale, and next to it.
 TEST_P(QuantisedRows, OfF64NearTiesAreRoundedOnce) {
   std::mt19937_64 random(4);
   for (int n = 0; n < 300; ++n) {
