@@ -1,7 +1,8 @@
 # The instruction sets to compile, from the least to the most demanding, their flags and the files
 # of src/isa. One without kernels of its own for a type is served by those before it. What each asks
 # of the CPU is in src/dispatch/dispatch.cpp.
-set(REGARD_COMPLETE direct_f32.cpp direct_f64.cpp tiles_bf16.cpp peak.cpp table.cpp)
+set(REGARD_COMPLETE direct_f32.cpp direct_f64.cpp tiles_bf16.cpp decode_f32.cpp decode_f64.cpp
+    peak.cpp table.cpp)
 set(REGARD_FLAGS_generic "")
 set(REGARD_SOURCES_generic ${REGARD_COMPLETE})
 set(REGARD_FLAGS_avx2 -mavx2 -mfma -mf16c -mbmi2)

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "contract/decode.h"
 #include "contract/direct.h"
 
 namespace regard::contract {
@@ -18,6 +19,8 @@ struct KernelTable {
   const DirectKernel* direct_f32 = nullptr;
   const DirectKernel* direct_f64 = nullptr;
   const DirectKernel* tiles_bf16 = nullptr;
+  const DecodeKernel* decode_f32 = nullptr;
+  const DecodeKernel* decode_f64 = nullptr;
   const PeakLoop* peak_f32 = nullptr;
   const PeakLoop* peak_f64 = nullptr;
   const PeakLoop* peak_bf16 = nullptr;

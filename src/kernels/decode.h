@@ -1,0 +1,260 @@
+// The decode loop: one chunk of keys for a few query rows. Blocks of 64 keys in ascending order; in
+// each, passes of up to eight rows take the block's keys, then its values, while they are near.
+#pragma once
+
+#include <cstdint>
+
+#include "contract/decode.h"
+#include "kernels/decode_finish.h"
+#include "kernels/decode_loops.h"
+#include "kernels/decode_pass.h"
+#include "kernels/decode_rows.h"
+#include "kernels/decode_scores.h"
+#include "prim/prim.h"
+
+namespace regard::REGARD_ISA {
+
+/// A task, its passes and how it reads its rows.
+template <class T>
+struct DecodeRun {
+  static constexpr int kMostPasses = 32;
+
+  const contract::DecodeTask& task;
+  RowReader k, v;
+  const RowLoops<T>* key_loops = nullptr;
+  const RowLoops<T>* value_loops = nullptr;
+  DecodeScore<T> how;
+  DecodePass<T> passes[kMostPasses];
+  int pass_count = 0;
+
+  explicit DecodeRun(const contract::DecodeTask& decode_task) : task(decode_task) {
+    const contract::DecodeSequence& first = task.sequences[0];
+    key_loops = &loops_of<T>(first.k.format);
+    value_loops = &loops_of<T>(first.v.format);
+    k = reader(first.k, task.dims, *key_loops);
+    v = reader(first.v, task.value_dims, *value_loops);
+    how.score = &first.score;
+    how.exponent = T(units_of(first.score).exponent);
+    how.bias = reinterpret_cast<T*>(task.scratch + task.layout.bias_bytes);
+  }
+
+  RowReader reader(const contract::KeyRows& rows, std::int64_t columns, const RowLoops<T>& loops) {
+    RowReader reader;
+    reader.format = rows.format;
+    reader.shape = shape_of(rows.format);
+    reader.converts = rows.format != kNative<T> && &loops == &kRowLoops<T, NativeRows<T>>;
+    reader.columns = columns;
+    reader.padded = ceil_to(columns, loops.columns);
+    const bool dense = rows.column == 0 || rows.column == reader.shape.bits / 8;
+    reader.in_place = !reader.converts && dense && reader.padded == columns;
+    reader.panel = task.scratch + task.layout.keys_bytes;
+    reader.scales = task.scratch + task.layout.scales_bytes;
+    return reader;
+  }
+};
+
+/// The query of a row times the factor, in the order in which the loader gives columns.
+template <class T>
+void pack_query(const DecodeRow& row, const contract::DecodeTask& task, const RowLoops<T>& loops,
+                std::int64_t padded, T* query) {
+  const contract::Source& q = row.sequence->q;
+  const T factor = T(units_of(row.sequence->score).factor);
+  alignas(64) T numbers[kChunk];
+  for (std::int64_t d = 0; d < padded; d += kChunk) {
+    const std::int64_t count = smaller(kChunk, task.dims - d);
+    __builtin_memset(numbers, 0, sizeof numbers);
+    if (count > 0) {
+      read_elements<T>(q.type, element_at(q, row.head, row.i, d), q.column, count, numbers);
+    }
+    const std::int64_t stop = smaller(kChunk, padded - d);
+    loops.gather(numbers, stop, factor, query + d);
+  }
+}
+
+template <class T>
+void start_pass(DecodeRun<T>& run, DecodePass<T>& pass) {
+  constexpr int lanes = Simd<T>::kLanes;
+  const int keys = keys_per_vector<T>(pass.width);
+  const std::int64_t dims = run.k.padded;
+  const std::int64_t out_size = run.v.padded;
+  const std::int64_t chunk = run.task.key_begin / kDecodeChunk;
+  for (int r = 0; r < pass.width; ++r) {
+    T* out = pass.out + r * out_size;
+    pass.m[r] = r < pass.count ? kLowest<T> : T(0);
+    store(pass.l + r * lanes, broadcast(T(0)));
+    for (std::int64_t d = 0; d < out_size; d += lanes) store(out + d, broadcast(T(0)));
+    for (int k = 0; k < keys; ++k) pass.slopes[r * keys + k] = pass.positions[r * keys + k] = 0;
+    if (r >= pass.count) {
+      __builtin_memset(pass.queries + r * dims, 0, std::size_t(dims) * sizeof(T));
+      continue;
+    }
+    const DecodeRow& row = pass.rows[r];
+    pack_query(row, run.task, *run.key_loops, dims, pass.queries + r * dims);
+    if (row.sequence->score.slopes.data) {
+      const T slope = head_element<T>(row.sequence->score.slopes, row.head);
+      for (int k = 0; k < keys; ++k) pass.slopes[r * keys + k] = slope;
+    }
+    if (run.task.resumes) {
+      const T* partial = partial_of<T>(*row.sequence, chunk, row.row, out_size);
+      pass.m[r] = partial[0];
+      __builtin_memcpy(pass.l + r * lanes, partial + kPartialLanes<T>, lanes * sizeof(T));
+      __builtin_memcpy(out, partial + kPartialValues<T>, std::size_t(out_size) * sizeof(T));
+    }
+  }
+}
+
+template <class T>
+void save_pass(const DecodeRun<T>& run, const DecodePass<T>& pass) {
+  constexpr int lanes = Simd<T>::kLanes;
+  const std::int64_t out_size = run.v.padded;
+  for (int r = 0; r < pass.count; ++r) {
+    const DecodeRow& row = pass.rows[r];
+    T* partial = partial_of<T>(*row.sequence, run.task.key_begin / kDecodeChunk, row.row, out_size);
+    partial[0] = pass.m[r];
+    __builtin_memcpy(partial + kPartialLanes<T>, pass.l + r * lanes, lanes * sizeof(T));
+    __builtin_memcpy(partial + kPartialValues<T>, pass.out + r * out_size,
+                     std::size_t(out_size) * sizeof(T));
+  }
+}
+
+/// Cuts the task's rows into passes.
+template <class T>
+void add_passes(DecodeRun<T>& run) {
+  const contract::DecodeTask& task = run.task;
+  std::byte* memory = task.scratch + task.layout.passes_bytes;
+  std::int64_t sequence = 0;
+  std::int64_t first = 0;  // row of the task where the sequence begins
+  for (std::int64_t begin = task.row_begin; begin < task.row_end;) {
+    DecodePass<T>& pass = run.passes[run.pass_count++];
+    pass = DecodePass<T>(memory, run.k.padded);
+    memory += task.layout.pass_size_bytes;
+    pass.count = int(smaller(kPassRows<T>, task.row_end - begin));
+    while (pass.width < pass.count) pass.width *= 2;
+    for (int r = 0; r < pass.count; ++r, ++begin) {
+      while (begin - first >= task.sequences[sequence].rows) {
+        first += task.sequences[sequence++].rows;
+      }
+      const contract::DecodeSequence& own = task.sequences[sequence];
+      const std::int64_t row = begin - first;
+      const std::int64_t i = row / task.group;
+      pass.rows[r] = {&own, row, row % task.group, i, own.lo[i], own.hi[i]};
+    }
+    start_pass(run, pass);
+  }
+}
+
+/// f(std::integral_constant-like width) for the pass's width.
+template <class T, int kWidth = 1, class F>
+[[gnu::always_inline]] inline void with_width(int width, const F& f) {
+  if constexpr (kWidth < kPassRows<T>) {
+    if (width > kWidth) return with_width<T, kWidth * 2>(width, f);
+  }
+  f.template operator()<kWidth>();
+}
+
+template <bool kGeneral, class T>
+void weigh(const DecodeRun<T>& run, const DecodePass<T>& pass, Keys block, bool whole) {
+  with_width<T>(pass.width, [&]<int kWidth>() {
+    if (whole) {
+      weigh_pass<kGeneral, true, T, kWidth>(pass, block, run.how, run.v.padded);
+    } else {
+      weigh_pass<kGeneral, false, T, kWidth>(pass, block, run.how, run.v.padded);
+    }
+  });
+}
+
+/// Reads the tiles of a block; `ahead` are the rows of the next block in place, to be prefetched.
+template <class T>
+void read_tiles(const DecodeRun<T>& run, const RowReader& reader,
+                const contract::KeyRows contract::DecodeSequence::*rows, Keys block,
+                std::uint64_t seen, TileRows (&tiles)[kTiles]) {
+  const contract::DecodeSequence& sequence = run.task.sequences[0];
+  for (int t = 0; t < kTiles; ++t) {
+    const std::int64_t key = block.begin + t * kTileKeys;
+    const auto bits = std::uint32_t(seen >> (t * kTileKeys) & 0xffff);
+    tiles[t] = read_tile<T>(sequence.*rows, sequence, reader, key, bits, t);
+    const std::int64_t next = key + keys_ahead(run.passes[0].width);
+    const bool is_whole = reader.in_place && next + kTileKeys <= run.task.key_end;
+    if (is_whole && tiles[t].data) tiles[t].ahead = row_of(sequence.*rows, sequence, next).data;
+  }
+}
+
+template <bool kGeneral, class T>
+void run_block(DecodeRun<T>& run, Keys block) {
+  std::uint64_t some = 0;
+  for (int n = 0; n < run.pass_count; ++n) {
+    DecodePass<T>& pass = run.passes[n];
+    look_at_keys(pass, block, run.how.bias);
+    for (int r = 0; r < pass.count; ++r) some |= pass.seen[r];
+  }
+  if (some == 0) return;
+  const bool biased = run.how.score->bias.data;
+  TileRows tiles[kTiles];
+  read_tiles(run, run.k, &contract::DecodeSequence::k, block, some, tiles);
+  bool whole[DecodeRun<T>::kMostPasses];
+  for (int n = 0; n < run.pass_count; ++n) {
+    DecodePass<T>& pass = run.passes[n];
+    if (biased && run.pass_count > 1) look_at_keys(pass, block, run.how.bias);
+    std::uint64_t every = ~std::uint64_t{0};
+    for (int r = 0; r < pass.count; ++r) every &= pass.seen[r];
+    whole[n] = every == ~std::uint64_t{0};
+    int log = 0;
+    while (1 << log < pass.width) ++log;
+    run.key_loops->score[log](tiles, pass.queries, run.k.padded / Simd<T>::kLanes, pass.scores);
+    weigh<kGeneral>(run, pass, block, whole[n]);
+  }
+  read_tiles(run, run.v, &contract::DecodeSequence::v, block, some, tiles);
+  for (int n = 0; n < run.pass_count; ++n) {
+    DecodePass<T>& pass = run.passes[n];
+    int log = 0;
+    while (1 << log < pass.width) ++log;
+    run.value_loops->values[log](
+        {tiles, pass.scores, pass.seen, pass.out, run.v.padded / Simd<T>::kLanes}, whole[n]);
+  }
+}
+
+template <bool kGeneral, class T>
+void run_keys(DecodeRun<T>& run) {
+  const contract::DecodeTask& task = run.task;
+  for (std::int64_t key = task.key_begin; key < task.key_end; key += kDecodeBlock) {
+    run_block<kGeneral>(run, {key, smaller(key + kDecodeBlock, task.key_end)});
+  }
+}
+
+template <class T>
+void run_decode(const contract::DecodeTask& task) noexcept {
+  const FlushDenormals flush;
+  DecodeRun<T> run(task);
+  add_passes(run);
+  task.sequences[0].score.general ? run_keys<true>(run) : run_keys<false>(run);
+  for (int n = 0; n < run.pass_count; ++n) save_pass(run, run.passes[n]);
+}
+
+template <class T>
+constexpr contract::DecodeKernel decode_kernel() {
+  std::int64_t columns = kRowLoops<T, NativeRows<T>>.columns;
+  if constexpr (sizeof(T) == 4) {
+    const auto take = [&]<contract::RowFormat kFormat>() {
+      if constexpr (RowLoader<kFormat>::kExists) {
+        if (RowLoader<kFormat>::kColumns > columns) columns = RowLoader<kFormat>::kColumns;
+      }
+    };
+    take.template operator()<contract::RowFormat::f16>();
+    take.template operator()<contract::RowFormat::bf16>();
+    take.template operator()<contract::RowFormat::int8>();
+    take.template operator()<contract::RowFormat::int8_32>();
+    take.template operator()<contract::RowFormat::int4_32>();
+  }
+  return {.run = run_decode<T>,
+          .finish = finish_decode<T>,
+          .rows_per_pass = kPassRows<T>,
+          .most_passes = DecodeRun<T>::kMostPasses,
+          .keys_per_block = kDecodeBlock,
+          .keys_per_chunk = kDecodeChunk,
+          .element_bytes = sizeof(T),
+          .columns_per_chunk = columns,
+          .partial_values = kPartialValues<T>,
+          .pass_bytes = DecodePass<T>::kFixedBytes};
+}
+
+}  // namespace regard::REGARD_ISA

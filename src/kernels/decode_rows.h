@@ -1,0 +1,263 @@
+// Rows of K and V as the decode loop reads them: in place by whole vectors where a loader knows the
+// format, else copied first, 16 keys at a time, as stored and padded with zeros, or converted to T.
+#pragma once
+
+#include <cstdint>
+
+#include "contract/decode.h"
+#include "kernels/panels.h"
+#include "prim/prim.h"
+#include "prim/row_loader.h"
+#include "prim/sum_each.h"
+
+namespace regard::REGARD_ISA {
+
+inline constexpr int kTileKeys = 16;  // pages hold whole tiles
+inline constexpr int kTiles = 4;      // of a block: one 64-bit word says which keys a row sees
+inline constexpr int kDecodeBlock = kTileKeys * kTiles;
+
+/// Rows of T itself.
+template <class T>
+struct NativeRows {
+  static constexpr int kStep = 1;   ///< vectors that the scores load together
+  static constexpr int kLeast = 1;  ///< vectors that can be loaded alone, from a multiple of it on
+  static constexpr int kColumns = Simd<T>::kLanes;  ///< a row is padded to a multiple of it
+
+  /// The column that stands at `position` of the vectors loaded.
+  static std::int64_t column(std::int64_t position) { return position; }
+
+  /// Vectors v to v + N of the row.
+  template <int N>
+  [[gnu::always_inline]] static void load(RowAt row, std::int64_t v,
+                                          typename Simd<T>::Vector (&x)[N]) {
+    const std::byte* from = row.data + v * std::int64_t{sizeof(typename Simd<T>::Vector)};
+#pragma GCC unroll 8
+    for (int n = 0; n < N; ++n) {
+      x[n] = load_anywhere<T>(from + n * std::int64_t{sizeof(typename Simd<T>::Vector)});
+    }
+  }
+};
+
+/// The rows of a tile, evenly spaced. Null: no row of the call sees them.
+struct TileRows {
+  const std::byte* data = nullptr;
+  std::int64_t step = 0;
+  const std::byte* scales = nullptr;
+  std::int64_t scale_step = 0;
+  std::int64_t row_bytes = 0;
+  const std::byte* ahead = nullptr;  ///< rows to prefetch meanwhile, as far apart; null: none
+
+  [[gnu::always_inline]] RowAt at(int key) const {
+    return {data + key * step, scales + key * scale_step};
+  }
+};
+
+/// Asks for rows that are needed soon. One query reads its rows from end to end, which the CPU's
+/// own streams follow: one line in four keeps them ahead, and more would fill the few misses that a
+/// core may have in flight. Several queries compute so long on a line that the streams fall behind.
+template <int kWidth>
+[[gnu::always_inline]] inline void prefetch(const std::byte* memory, std::int64_t bytes) {
+  constexpr std::int64_t step = kWidth == 1 ? 256 : 64;
+  for (std::int64_t at = 0; at < bytes; at += step) __builtin_prefetch(memory + at, 0, 2);
+}
+
+/// How many keys ahead.
+constexpr std::int64_t keys_ahead(int width) {
+  return width == 1 ? 2 * kTileKeys : kTileKeys;
+}
+
+/// What a format takes: bytes of an element (of two for int4), and of the scales.
+struct FormatShape {
+  int bits = 0;         ///< of an element, beside its scale
+  int scale_bytes = 0;  ///< in the scale array: of a row, or of a block of 32
+  bool scale_a_row = false;
+  int block_bytes = 0;  ///< of a block of 32 that holds its own scale
+};
+
+inline FormatShape shape_of(contract::RowFormat format) {
+  using contract::RowFormat;
+  switch (format) {
+    case RowFormat::f64:
+      return {.bits = 64};
+    case RowFormat::f32:
+      return {.bits = 32};
+    case RowFormat::f16:
+    case RowFormat::bf16:
+      return {.bits = 16};
+    case RowFormat::fp8_e4m3:
+    case RowFormat::fp8_e5m2:
+      return {.bits = 8};
+    case RowFormat::int8:
+      return {.bits = 8, .scale_bytes = 4, .scale_a_row = true};
+    case RowFormat::int8_32:
+      return {.bits = 8, .scale_bytes = 2};
+    case RowFormat::int4_32:
+      return {.bits = 4, .scale_bytes = 2};
+    case RowFormat::q8_0:
+      return {.block_bytes = 34};
+    case RowFormat::q4_0:
+      return {.block_bytes = 18};
+  }
+  return {};
+}
+
+inline std::int64_t dense_row_bytes(const FormatShape& shape, std::int64_t columns) {
+  return shape.block_bytes ? columns / 32 * shape.block_bytes : columns * shape.bits / 8;
+}
+inline std::int64_t scale_row_bytes(const FormatShape& shape, std::int64_t columns) {
+  return shape.scale_a_row ? shape.scale_bytes : ceil_to(columns, 32) / 32 * shape.scale_bytes;
+}
+
+inline float read_scale_f16(const std::byte* from) {
+  std::uint16_t bits = 0;
+  __builtin_memcpy(&bits, from, sizeof bits);
+  return f16_to_f32(bits);
+}
+inline float read_scale_f32(const std::byte* from) {
+  float scale = 0;
+  __builtin_memcpy(&scale, from, sizeof scale);
+  return scale;
+}
+
+/// fp8 is half of an f16: e5m2 its upper byte, e4m3 the same fields with another bias.
+inline float fp8_e5m2_to_f32(std::uint8_t x) {
+  return f16_to_f32(std::uint16_t(x << 8));
+}
+inline float fp8_e4m3_to_f32(std::uint8_t x) {
+  if ((x & 0x7f) == 0x7f) return __builtin_nanf("");
+  return f16_to_f32(std::uint16_t((x & 0x80) << 8 | (x & 0x7f) << 7)) * 0x1p8f;
+}
+
+/// Element n of 32 in a block whose bytes are `bytes`.
+inline int int4_at(const std::uint8_t* bytes, int n) {
+  return (bytes[n / 2] >> (n % 2 * 4) & 15) - 8;
+}
+inline int q4_at(const std::uint8_t* bytes, int n) {
+  return (bytes[n % 16] >> (n / 16 * 4) & 15) - 8;
+}
+
+/// One row converted to T, in the order of its columns. f64 is converted to f64 alone.
+template <class T>
+void convert_row(const contract::KeyRows& rows, RowAt row, std::int64_t columns, T* target) {
+  using contract::Element;
+  using contract::RowFormat;
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(row.data);
+  const auto* integers = reinterpret_cast<const std::int8_t*>(row.data);
+  const auto elements = [&](Element type, std::int64_t size) {
+    read_elements<T>(type, row.data, rows.column == 0 ? 1 : rows.column / size, columns, target);
+  };
+  const auto each = [&](const auto& value) {
+    for (std::int64_t n = 0; n < columns; ++n) target[n] = T(value(n));
+  };
+  const FormatShape shape = shape_of(rows.format);
+  const auto scaled = [&](const auto& integer) {
+    each([&](std::int64_t n) {
+      const std::byte* scale = shape.block_bytes
+                                   ? row.data + n / 32 * shape.block_bytes
+                                   : row.scales + (shape.scale_a_row ? 0 : n / 32 * 2);
+      return float(integer(n)) *
+             (shape.scale_a_row ? read_scale_f32(scale) : read_scale_f16(scale));
+    });
+  };
+  switch (rows.format) {
+    case RowFormat::f64:
+      return elements(Element::f64, 8);
+    case RowFormat::f32:
+      return elements(Element::f32, 4);
+    case RowFormat::f16:
+      return elements(Element::f16, 2);
+    case RowFormat::bf16:
+      return elements(Element::bf16, 2);
+    case RowFormat::fp8_e4m3:
+      return each([&](std::int64_t n) { return fp8_e4m3_to_f32(bytes[n]); });
+    case RowFormat::fp8_e5m2:
+      return each([&](std::int64_t n) { return fp8_e5m2_to_f32(bytes[n]); });
+    case RowFormat::int8:
+    case RowFormat::int8_32:
+      return scaled([&](std::int64_t n) { return integers[n]; });
+    case RowFormat::int4_32:
+      return scaled([&](std::int64_t n) { return int4_at(bytes + n / 32 * 16, int(n % 32)); });
+    case RowFormat::q8_0:
+      return scaled([&](std::int64_t n) { return integers[n / 32 * 34 + 2 + n % 32]; });
+    case RowFormat::q4_0:
+      return scaled([&](std::int64_t n) { return q4_at(bytes + n / 32 * 18 + 2, int(n % 32)); });
+  }
+}
+
+/// One row as stored, without gaps, and its scales; what is behind them up to the padded length is
+/// left alone.
+inline void copy_row(const contract::KeyRows& rows, const FormatShape& shape, RowAt row,
+                     std::int64_t columns, std::byte* target, std::byte* scales) {
+  const std::int64_t size = shape.bits / 8;
+  if (rows.column == 0 || rows.column == size) {
+    __builtin_memcpy(target, row.data, std::size_t(dense_row_bytes(shape, columns)));
+  } else {
+    for (std::int64_t n = 0; n < columns; ++n) {
+      __builtin_memcpy(target + n * size, row.data + n * rows.column, std::size_t(size));
+    }
+  }
+  if (shape.scale_bytes) {
+    __builtin_memcpy(scales, row.scales, std::size_t(scale_row_bytes(shape, columns)));
+  }
+}
+
+/// How K or V of a task is read.
+struct RowReader {
+  contract::RowFormat format = contract::RowFormat::f32;  ///< of the rows that loaders get
+  FormatShape shape;                                      ///< of the rows in memory
+  bool converts = false;  ///< to T, since no loader knows the format
+  bool in_place = false;  ///< rows are dense and fill whole vectors
+  std::int64_t columns = 0;
+  std::int64_t padded = 0;     ///< columns, up to whole chunks of the loader
+  std::byte* panel = nullptr;  ///< a block of rows, copied or converted
+  std::byte* scales = nullptr;
+
+  std::int64_t panel_step() const {
+    return converts ? padded * std::int64_t{sizeof(float)}
+                    : ceil_to(dense_row_bytes(shape, padded), 64);
+  }
+  std::int64_t panel_scale_step() const { return ceil_to(scale_row_bytes(shape, padded), 16); }
+};
+
+/// Where the row of `key` lies.
+inline RowAt row_of(const contract::KeyRows& rows, const contract::DecodeSequence& sequence,
+                    std::int64_t key) {
+  const std::int64_t page = sequence.pages ? sequence.pages[key / sequence.page_keys] : 0;
+  const std::int64_t place = sequence.pages ? key % sequence.page_keys : key;
+  return {rows.data + page * rows.page + place * rows.row,
+          rows.scales + page * rows.scale_page + place * rows.scale_row};
+}
+
+/// The tile from `key` on, of whose rows those in `seen` are read.
+template <class T>
+TileRows read_tile(const contract::KeyRows& rows, const contract::DecodeSequence& sequence,
+                   const RowReader& reader, std::int64_t key, std::uint32_t seen, int tile) {
+  if (seen == 0) return {};
+  if (reader.in_place && seen == 0xffff) {
+    const RowAt first = row_of(rows, sequence, key);
+    return {first.data, rows.row, first.scales, rows.scale_row,
+            dense_row_bytes(reader.shape, reader.columns)};
+  }
+  const std::int64_t step = reader.panel_step();
+  const std::int64_t scale_step = reader.panel_scale_step();
+  TileRows copy{reader.panel + tile * kTileKeys * step, step,
+                reader.scales + tile * kTileKeys * scale_step, scale_step};
+  for (int n = 0; n < kTileKeys; ++n) {
+    std::byte* target = reader.panel + (tile * kTileKeys + n) * step;
+    std::byte* scales = reader.scales + (tile * kTileKeys + n) * scale_step;
+    if (!(seen >> n & 1) || reader.padded != reader.columns) {
+      __builtin_memset(target, 0, std::size_t(step));
+      __builtin_memset(scales, 0, std::size_t(scale_step));
+    }
+    if (!(seen >> n & 1)) continue;
+    const RowAt row = row_of(rows, sequence, key + n);
+    if (reader.converts) {
+      convert_row(rows, row, reader.columns, reinterpret_cast<T*>(target));
+    } else {
+      copy_row(rows, reader.shape, row, reader.columns, target, scales);
+    }
+  }
+  return copy;
+}
+
+}  // namespace regard::REGARD_ISA

@@ -1,0 +1,152 @@
+// From the keys of a block to weights: dot products with lanes along the head, one tree of sums a
+// vector, then the same hook as `direct`, the running maximum and 2^x.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/decode_pass.h"
+#include "kernels/score_hook.h"
+#include "prim/prim.h"
+
+namespace regard::REGARD_ISA {
+
+/// Adds the products of kLanes pairs, (row of the pass, key), to a vector each.
+template <class T, class Rows, int kWidth, int kKeys>
+[[gnu::always_inline]] inline void add_dots(const RowAt (&row)[kKeys], const T* queries,
+                                            std::int64_t vectors,
+                                            typename Simd<T>::Vector (&sums)[kWidth * kKeys]) {
+  constexpr int lanes = Simd<T>::kLanes;
+  // Each key's row from end to end, as it lies: walking several side by side halves what memory
+  // gives.
+#pragma GCC unroll 16
+  for (int i = 0; i < kKeys; ++i) {
+    for (std::int64_t v = 0; v < vectors; v += Rows::kStep) {
+      typename Simd<T>::Vector x[Rows::kStep];
+      Rows::load(row[i], v, x);
+#pragma GCC unroll 4
+      for (int s = 0; s < Rows::kStep; ++s) {
+#pragma GCC unroll 8
+        for (int r = 0; r < kWidth; ++r) {
+          auto& sum = sums[r * kKeys + i];
+          sum = fma(x[s], load(queries + (r * vectors + v + s) * lanes), sum);
+        }
+      }
+    }
+  }
+}
+
+/// Dot products of the rows of a pass and the keys of a block. Every product chain runs over the
+/// vectors of the head in order, whatever kWidth is.
+template <class T, class Rows, int kWidth>
+void score_tiles(const TileRows (&tiles)[kTiles], const T* queries, std::int64_t vectors,
+                 T* scores) {
+  constexpr int lanes = Simd<T>::kLanes;
+  constexpr int keys = keys_per_vector<T>(kWidth);
+  for (int t = 0; t < kTiles; ++t, scores += kTileKeys * kWidth) {
+    const TileRows& tile = tiles[t];
+    if (!tile.data) continue;
+    for (int k = 0; k < kTileKeys; k += keys) {
+      typename Simd<T>::Vector sums[lanes];
+      RowAt row[keys];
+#pragma GCC unroll 16
+      for (int i = 0; i < keys; ++i) row[i] = tile.at(k + i);
+      if (tile.ahead) {
+        for (int i = 0; i < keys; ++i) {
+          prefetch<kWidth>(tile.ahead + (k + i) * tile.step, tile.row_bytes);
+        }
+      }
+#pragma GCC unroll 16
+      for (int n = 0; n < lanes; ++n) sums[n] = broadcast(T(0));
+      add_dots<T, Rows, kWidth>(row, queries, vectors, sums);
+      store(scores + k * kWidth, sum_each(sums));
+    }
+  }
+}
+
+/// Scores of hidden pairs count as this: no score of a seen one is lower, unless infinite.
+template <class T>
+inline constexpr T kLowest = sizeof(T) == 4 ? T(-0x1.fffffep127) : T(-0x1.fffffffffffffp1023);
+
+/// What is the same for all blocks of a task.
+template <class T>
+struct DecodeScore {
+  const contract::Score* score = nullptr;  ///< of any of its sequences: flags and numbers
+  T exponent = 1;                          ///< of a difference of scores
+  T* bias = nullptr;                       ///< panel of a block, as the scores lie
+};
+
+/// Raises m of the rows whose block holds a larger score, and takes l and O along.
+template <class T>
+void raise_rows(const DecodePass<T>& pass, const T* largest, T exponent, std::int64_t out_size) {
+  constexpr int lanes = Simd<T>::kLanes;
+  const int keys = keys_per_vector<T>(pass.width);
+  for (int r = 0; r < pass.count; ++r) {
+    T top = kLowest<T>;
+    for (int k = 0; k < keys; ++k) top = largest[r * keys + k] > top ? largest[r * keys + k] : top;
+    if (!(top > pass.m[r])) continue;
+    const auto factor = exp2<T>(exponent_of<true>(broadcast(pass.m[r]), broadcast(top), exponent));
+    T* l = pass.l + r * lanes;
+    store(l, load(l) * factor);
+    T* out = pass.out + r * out_size;
+    for (std::int64_t d = 0; d < out_size; d += lanes) store(out + d, load(out + d) * factor);
+    pass.m[r] = top;
+  }
+}
+
+template <bool kGeneral, bool kWhole, class T, int kWidth>
+void weigh_pass(const DecodePass<T>& pass, Keys block, const DecodeScore<T>& how,
+                std::int64_t out_size) {
+  constexpr int lanes = Simd<T>::kLanes;
+  constexpr int keys = keys_per_vector<T>(kWidth);
+  using Vector = typename Simd<T>::Vector;
+  if constexpr (kGeneral) {
+    RowGroup<T, kWidth> group;
+    group.slopes = pass.slopes;
+    group.positions = pass.positions;
+    if (how.score->slopes.data) place_lanes(pass, block);
+    for (int k = 0; k < kDecodeBlock; k += keys) {
+      Tile<T, 1, 1> tile;
+      tile.a[0][0] = load(pass.scores + k * kWidth);
+      apply_hook(*how.score, group, how.bias, contract::Stage::biased, k, tile);
+      store(pass.scores + k * kWidth, tile.a[0][0]);
+    }
+  }
+  Vector top = broadcast(kLowest<T>);
+  for (int k = 0; k < kDecodeBlock; k += keys) {
+    const Vector s = load(pass.scores + k * kWidth);
+    const Vector seen = kWhole ? s : select(seen_lanes<T, kWidth>(pass.seen, k), s, top);
+    top = maximum(seen, top);
+  }
+  alignas(64) T largest[lanes];
+  store(largest, top);
+  raise_rows(pass, largest, how.exponent, out_size);
+  for (int r = 0; r < kWidth; ++r) {
+    for (int k = 0; k < keys; ++k) largest[r * keys + k] = pass.m[r];
+  }
+  const Vector m = load(largest);
+  // Vector n of l holds the keys whose number modulo kLanes is n keys .. (n + 1) keys.
+  Vector l[kWidth];
+#pragma GCC unroll 8
+  for (int n = 0; n < kWidth; ++n) l[n] = broadcast(T(0));
+  for (int k = 0; k < kDecodeBlock; k += lanes) {
+#pragma GCC unroll 8
+    for (int n = 0; n < kWidth; ++n) {
+      T* at = pass.scores + (k + n * keys) * kWidth;
+      Vector p = exp2<T>(exponent_of<kGeneral>(load(at), m, how.exponent));
+      if constexpr (!kWhole) {
+        p = select(seen_lanes<T, kWidth>(pass.seen, k + n * keys), p, broadcast(T(0)));
+      }
+      l[n] = l[n] + p;
+      store(at, p);
+    }
+  }
+  alignas(64) T sums[lanes];
+  for (int n = 0; n < kWidth; ++n) {
+    store(sums, l[n]);
+    for (int r = 0; r < pass.count; ++r) {
+      for (int k = 0; k < keys; ++k) pass.l[r * lanes + n * keys + k] += sums[r * keys + k];
+    }
+  }
+}
+
+}  // namespace regard::REGARD_ISA

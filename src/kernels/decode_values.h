@@ -1,0 +1,90 @@
+// P times V: O of every row of a pass grows by p v, key after key, in registers over a whole block
+// for as many vectors of columns as there is room for.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/decode_pass.h"
+#include "prim/prim.h"
+
+namespace regard::REGARD_ISA {
+
+/// A block of weights and rows of V.
+template <class T>
+struct Weighted {
+  const TileRows (&tiles)[kTiles];
+  const T* weights = nullptr;           ///< (kDecodeBlock, width) as the scores lie
+  const std::uint64_t* seen = nullptr;  ///< of each row
+  T* out = nullptr;                     ///< (width, vectors)
+  std::int64_t vectors = 0;
+};
+
+/// Vectors [v, v + kVectors) of the columns of tile t. Where some row does not see some key, hidden
+/// pairs are left out: 0 times what stands there need not be 0.
+template <class T, class Rows, int kWidth, int kVectors, bool kWhole>
+void add_columns(const Weighted<T>& block, int t, std::int64_t v) {
+  constexpr int lanes = Simd<T>::kLanes;
+  constexpr int keys = keys_per_vector<T>(kWidth);
+  const TileRows& tile = block.tiles[t];
+  const T* weights = block.weights + t * kTileKeys * kWidth;
+  const std::byte* ahead = v == 0 ? tile.ahead : nullptr;
+  typename Simd<T>::Vector sums[kWidth][kVectors];
+#pragma GCC unroll 8
+  for (int r = 0; r < kWidth; ++r) {
+#pragma GCC unroll 8
+    for (int n = 0; n < kVectors; ++n) {
+      sums[r][n] = load(block.out + (r * block.vectors + v + n) * lanes);
+    }
+  }
+  for (int k = 0; k < kTileKeys; k += keys) {
+    const T* p = weights + k * kWidth;
+#pragma GCC unroll 4
+    for (int i = 0; i < keys; ++i) {
+      typename Simd<T>::Vector x[kVectors];
+      Rows::load(tile.at(k + i), v, x);
+      if (ahead) prefetch<kWidth>(ahead + (k + i) * tile.step, tile.row_bytes);
+#pragma GCC unroll 8
+      for (int r = 0; r < kWidth; ++r) {
+        if (!kWhole && !(block.seen[r] >> (t * kTileKeys + k + i) & 1)) continue;
+        const auto weight = broadcast(p[r * keys + i]);
+#pragma GCC unroll 8
+        for (int n = 0; n < kVectors; ++n) sums[r][n] = fma(x[n], weight, sums[r][n]);
+      }
+    }
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < kWidth; ++r) {
+#pragma GCC unroll 8
+    for (int n = 0; n < kVectors; ++n) {
+      store(block.out + (r * block.vectors + v + n) * lanes, sums[r][n]);
+    }
+  }
+}
+
+/// From vector v on, kVectors at a time, then half as many, down to what the loader takes together.
+template <class T, class Rows, int kWidth, int kVectors, bool kWhole>
+void add_from(const Weighted<T>& block, int t, std::int64_t v) {
+  for (; v + kVectors <= block.vectors; v += kVectors) {
+    add_columns<T, Rows, kWidth, kVectors, kWhole>(block, t, v);
+  }
+  if constexpr (kVectors > Rows::kLeast) {
+    if (v < block.vectors) add_from<T, Rows, kWidth, kVectors / 2, kWhole>(block, t, v);
+  }
+}
+
+template <class T, class Rows, int kWidth>
+void add_values(const Weighted<T>& block, bool whole) {
+  constexpr int room = Simd<T>::kLanes * int(sizeof(T)) == 64 ? 16 : 8;
+  constexpr int most = room / kWidth > 8 ? 8 : room / kWidth;
+  constexpr int vectors = most < Rows::kLeast ? Rows::kLeast : most;
+  for (int t = 0; t < kTiles; ++t) {
+    if (!block.tiles[t].data) continue;
+    if (whole) {
+      add_from<T, Rows, kWidth, vectors, true>(block, t, 0);
+    } else {
+      add_from<T, Rows, kWidth, vectors, false>(block, t, 0);
+    }
+  }
+}
+
+}  // namespace regard::REGARD_ISA
