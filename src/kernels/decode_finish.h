@@ -91,7 +91,7 @@ void write_decoded(const contract::DecodeEnd& end, const DecodeRow& row, const M
     const std::int64_t padded = smaller(kChunk, ceil_to(end.value_dims - d, loops.columns));
     for (std::int64_t n = 0; n < padded; ++n) {
       const T value = merged.out ? merged.out[d + n] * inverse * T(share) + T(0) : T(share);
-      ordered[n] = value == value ? value : T(__builtin_nan(""));
+      ordered[n] = with_one_nan(value);
     }
     loops.scatter(ordered, padded, numbers);
     write_elements<T>(target.type, numbers, 1, smaller(kChunk, end.value_dims - d),
@@ -114,7 +114,8 @@ void finish_decoded_row(const contract::DecodeEnd& end, const DecodeRow& row) {
     finished.lse = merged.m * units.natural + log_positive(merged.l);
     if (is_logit(z)) finished = with_sink(finished.lse, z);
   }
-  if (sequence.lse.data) number_at<T>(sequence.lse, row.head, row.i) = T(finished.lse);
+  if (sequence.lse.data)
+    number_at<T>(sequence.lse, row.head, row.i) = T(with_one_nan(finished.lse));
   if (sequence.out.data) write_decoded(end, row, merged, finished.share);
 }
 

@@ -75,8 +75,7 @@ void choose_path(const Problem& p, const contract::KernelTable& table, Plan& pla
 int count_workers(const Problem& p, int threads) {
   const double work =
       double(p.batch) * double(p.heads) * double(p.sq) * double(p.skv) * double(p.d + p.dv);
-  const double useful = std::max(1.0, work / kLeastWorkPerThread);
-  return int(std::min(double(std::max(threads, 1)), useful));
+  return useful_workers(work, threads);
 }
 
 void count_items(std::int64_t spaces, Phase& phase) {
@@ -180,6 +179,11 @@ void take_scratch(const Problem& p, Plan& plan) {
 
 bool has_general_scores(const Problem& p) noexcept {
   return p.softcap != 0 || p.bias.data || p.alibi_slopes.data || p.mask.data;
+}
+
+int useful_workers(double work, int threads) noexcept {
+  const double useful = std::max(1.0, work / kLeastWorkPerThread);
+  return int(std::min(double(std::max(threads, 1)), useful));
 }
 
 bool converts_inputs(const Problem& p) noexcept {

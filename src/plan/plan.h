@@ -44,6 +44,9 @@ bool has_general_scores(const problem::Problem& problem) noexcept;
 /// K and V are of a half type: their blocks are converted.
 bool converts_inputs(const problem::Problem& problem) noexcept;
 
+/// Threads, of at most `threads`, that pay for so many multiply-adds.
+int useful_workers(double work, int threads) noexcept;
+
 /// Score tiles computed for each tile visited, over all phases.
 double count_passes(const problem::Problem& problem, const Plan& plan) noexcept;
 

@@ -1,0 +1,167 @@
+#include "plan/decode_plan.h"
+
+#include <algorithm>
+
+#include "base/aligned_buffer.h"
+#include "plan/plan.h"
+#include "problem/visible.h"
+
+namespace regard::plan {
+namespace {
+
+using contract::DecodeKernel;
+using problem::DecodeCall;
+using problem::Problem;
+
+constexpr auto kAlignment = std::int64_t{base::AlignedBuffer::kAlignment};
+
+std::int64_t divide_up(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+std::int64_t round_up(std::int64_t a, std::int64_t step) {
+  return divide_up(a, step) * step;
+}
+std::int64_t align(std::int64_t bytes) {
+  return round_up(bytes, kAlignment);
+}
+
+/// Rows of a sequence as the call has them, those past q_len included: they are written too.
+std::int64_t rows_of_sequence(const Problem& p, std::int64_t n) {
+  return p.group * (p.packed() ? problem::row_count(p, n) : p.sq);
+}
+
+/// Keys at the start of both sequences that lie in the same pages.
+std::int64_t common_keys(const KvView& cache, std::size_t a, std::size_t b) {
+  const std::int64_t most = std::min(cache.lengths[a], cache.lengths[b]);
+  const bool same_ring =
+      cache.held_from.empty() || std::max(cache.held_from[a], cache.held_from[b]) == 0;
+  if (!same_ring) return 0;
+  std::int64_t keys = 0;
+  while (keys < most && cache.page_tables[a][keys / cache.page_tokens] ==
+                            cache.page_tables[b][keys / cache.page_tokens]) {
+    keys += cache.page_tokens;
+  }
+  return std::min(keys, most);
+}
+
+/// Takes sequences into a group as long as each shares at least a chunk with all before it.
+void group_sequences(const DecodeCall& call, DecodePlan& plan) {
+  const Problem& p = call.problem;
+  const std::int64_t block = plan.kernel->keys_per_block;
+  for (std::int64_t n = 0; n < p.batch; ++n) {
+    const std::int64_t rows = rows_of_sequence(p, n);
+    if (!plan.groups.empty()) {
+      SharedKeys& group = plan.groups.back();
+      const std::int64_t before = group.count == 1 ? INT64_MAX : group.keys;
+      const std::int64_t common =
+          std::min(before, common_keys(call.cache, std::size_t(group.first), std::size_t(n))) /
+          block * block;
+      if (common >= plan.kernel->keys_per_chunk) {
+        group.keys = common;
+        group.count += 1;
+        group.rows += rows;
+        continue;
+      }
+    }
+    plan.groups.push_back({.first = n, .rows = rows});
+  }
+  for (const SharedKeys& group : plan.groups) {
+    plan.shared_keys.insert(plan.shared_keys.end(), std::size_t(group.count), group.keys);
+  }
+}
+
+std::int64_t row_parts(const DecodePlan& plan, std::int64_t rows) {
+  return divide_up(rows, plan.rows_per_item);
+}
+
+void count_items(const DecodeCall& call, DecodePlan& plan) {
+  const Problem& p = call.problem;
+  const std::int64_t chunk = plan.kernel->keys_per_chunk;
+  plan.shared.kind = DecodePhase::Kind::shared;
+  plan.finish.kind = DecodePhase::Kind::finish;
+  std::int64_t items = 0;
+  for (const SharedKeys& group : plan.groups) {
+    plan.shared.starts.push_back(items);
+    items += p.kv_heads * divide_up(group.keys, chunk) * row_parts(plan, group.rows);
+  }
+  plan.shared.starts.push_back(items);
+  items = 0;
+  for (std::int64_t n = 0; n < p.batch; ++n) {
+    const std::int64_t keys = problem::key_count(p, n);
+    const std::int64_t chunks = divide_up(keys, chunk) - plan.shared_keys[std::size_t(n)] / chunk;
+    plan.own.starts.push_back(items);
+    items += p.kv_heads * chunks * row_parts(plan, rows_of_sequence(p, n));
+    plan.finish.starts.push_back(n * p.kv_heads);
+  }
+  plan.own.starts.push_back(items);
+  plan.finish.starts.push_back(p.batch * p.kv_heads);
+}
+
+contract::DecodeLayout make_layout(const DecodeCall& call, const DecodePlan& plan) {
+  const Problem& p = call.problem;
+  const DecodeKernel& kernel = *plan.kernel;
+  const std::int64_t columns = round_up(std::max(p.d, p.dv), kernel.columns_per_chunk);
+  contract::DecodeLayout layout;
+  layout.scales_bytes = kernel.keys_per_block * align(columns * kernel.element_bytes);
+  layout.bias_bytes = layout.scales_bytes + kernel.keys_per_block * align(columns / 16 + 4);
+  layout.passes_bytes =
+      layout.bias_bytes +
+      (p.bias.data ? align(kernel.keys_per_block * kernel.rows_per_pass * kernel.element_bytes)
+                   : 0);
+  layout.pass_size_bytes =
+      kernel.pass_bytes +
+      align(kernel.rows_per_pass * kernel.element_bytes *
+            (round_up(p.d, kernel.columns_per_chunk) + round_up(p.dv, kernel.columns_per_chunk)));
+  return layout;
+}
+
+void take_scratch(const DecodeCall& call, DecodePlan& plan) {
+  const Problem& p = call.problem;
+  const DecodeKernel& kernel = *plan.kernel;
+  plan.partial_size = kernel.partial_values + round_up(p.dv, kernel.columns_per_chunk);
+  std::int64_t partials = 0;
+  std::int64_t most_rows = 1;
+  for (std::int64_t n = 0; n < p.batch; ++n) {
+    const std::int64_t rows = rows_of_sequence(p, n);
+    plan.partials.push_back(partials);
+    partials += p.kv_heads * rows * divide_up(problem::key_count(p, n), kernel.keys_per_chunk) *
+                plan.partial_size;
+  }
+  for (const SharedKeys& group : plan.groups) most_rows = std::max(most_rows, group.rows);
+  const std::int64_t passes =
+      divide_up(std::min(most_rows, plan.rows_per_item), kernel.rows_per_pass);
+  const auto all_rows = std::int64_t(call.rows.parents.size());
+  plan.ranges_bytes = align(2 * std::int64_t{sizeof(std::int32_t)} * problem::stored_ranges(p));
+  plan.trees_bytes = align(all_rows * std::int64_t{sizeof(std::uint64_t)});
+  plan.sequences_bytes =
+      align(p.batch * p.kv_heads * std::int64_t{sizeof(contract::DecodeSequence)});
+  plan.partials_bytes = align(partials * kernel.element_bytes);
+  plan.worker_bytes = plan.layout.passes_bytes + passes * plan.layout.pass_size_bytes;
+  plan.scratch_bytes = plan.ranges_bytes + plan.trees_bytes + plan.sequences_bytes +
+                       plan.partials_bytes + plan.workers * plan.worker_bytes;
+}
+
+}  // namespace
+
+DecodePlan make_decode_plan(const DecodeCall& call, const contract::KernelTable& table,
+                            int threads) {
+  const Problem& p = call.problem;
+  DecodePlan plan;
+  plan.kernel = table.decode_f32;
+  plan.rows_per_item = plan.kernel->rows_per_pass * plan.kernel->most_passes;
+  group_sequences(call, plan);
+  count_items(call, plan);
+  plan.layout = make_layout(call, plan);
+  double work = 0;
+  for (std::int64_t n = 0; n < p.batch; ++n) {
+    work += double(rows_of_sequence(p, n) * p.kv_heads) * double(problem::key_count(p, n));
+  }
+  plan.workers = useful_workers(work * double(p.d + p.dv),
+                                p.threads > 0 ? std::min(p.threads, threads) : threads);
+  const std::int64_t items = std::max({plan.shared.items(), plan.own.items(), std::int64_t{1}});
+  plan.workers = int(std::min<std::int64_t>(plan.workers, items));
+  take_scratch(call, plan);
+  return plan;
+}
+
+}  // namespace regard::plan

@@ -1,0 +1,61 @@
+// Decode calls as work: chunks of each sequence's keys for all rows that share them, then an end
+// for each sequence and KV head. Reads page tables, no tensor memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "contract/kernel_table.h"
+#include "problem/decode_call.h"
+
+namespace regard::plan {
+
+/// Neighbouring sequences whose first keys lie in the same pages: these are read once for all.
+struct SharedKeys {
+  std::int64_t first = 0;  ///< sequence
+  std::int64_t count = 1;
+  std::int64_t keys = 0;  ///< whole blocks; 0: nothing is shared
+  std::int64_t rows = 0;  ///< of the row space of one KV head, all sequences together
+};
+
+/// One phase: items of each group or sequence follow one another, KV head by KV head.
+struct DecodePhase {
+  enum class Kind : std::uint8_t { shared, own, finish };
+  Kind kind = Kind::own;
+  std::vector<std::int64_t> starts;  ///< the first item of each group (sequence), then of none
+  std::int64_t items() const noexcept { return starts.empty() ? 0 : starts.back(); }
+};
+
+struct DecodePlan {
+  const contract::DecodeKernel* kernel = nullptr;
+  int workers = 1;
+  std::vector<SharedKeys> groups;
+  std::vector<std::int64_t> shared_keys;  ///< of each sequence: where its own begin
+  std::vector<std::int64_t> partials;     ///< offset of each sequence's, in elements
+  DecodePhase shared, own, finish;
+  contract::DecodeLayout layout;
+  std::int64_t partial_size = 0;     ///< elements of one
+  std::int64_t rows_per_item = 0;    ///< most
+  std::int64_t ranges_bytes = 0;     ///< lo and hi of all rows, at the start of the scratch
+  std::int64_t trees_bytes = 0;      ///< then a word a row
+  std::int64_t sequences_bytes = 0;  ///< then contract::DecodeSequence, (KV heads, sequences)
+  std::int64_t partials_bytes = 0;
+  std::int64_t worker_bytes = 0;
+  std::int64_t scratch_bytes = 0;
+};
+
+/// `threads` is what the context has.
+DecodePlan make_decode_plan(const problem::DecodeCall& call, const contract::KernelTable& table,
+                            int threads);
+
+/// Fills what the tasks of a call share: ranges, trees and sequences, in `scratch`.
+void fill_decode(const problem::DecodeCall& call, const DecodePlan& plan,
+                 std::byte* scratch) noexcept;
+
+/// Carries out item `item` of `phase` for `worker`.
+void run_decode_item(const problem::DecodeCall& call, const DecodePlan& plan,
+                     const DecodePhase& phase, std::int64_t item, int worker,
+                     std::byte* scratch) noexcept;
+
+}  // namespace regard::plan

@@ -1,0 +1,181 @@
+// The arguments of decode's work items.
+#include <algorithm>
+#include <new>
+#include <span>
+
+#include "plan/decode_plan.h"
+#include "plan/place.h"
+#include "plan/task.h"
+#include "problem/visible.h"
+
+namespace regard::plan {
+namespace {
+
+using contract::DecodeSequence;
+using problem::DecodeCall;
+using problem::Problem;
+
+// The kernels' formats are the caller's, number by number.
+static_assert(int(contract::RowFormat::q4_0) == int(KvType::q4_0));
+
+struct Parts {
+  std::uint64_t* trees = nullptr;
+  DecodeSequence* sequences = nullptr;
+  std::byte* partials = nullptr;
+  std::byte* workers = nullptr;
+};
+
+Parts parts_of(const DecodePlan& plan, std::byte* scratch) {
+  std::byte* trees = scratch + plan.ranges_bytes;
+  std::byte* sequences = trees + plan.trees_bytes;
+  std::byte* partials = sequences + plan.sequences_bytes;
+  return {reinterpret_cast<std::uint64_t*>(trees), reinterpret_cast<DecodeSequence*>(sequences),
+          partials, partials + plan.partials_bytes};
+}
+
+contract::KeyRows key_rows(const KvRows& rows, std::int64_t head) {
+  contract::KeyRows own{.format = contract::RowFormat(rows.type),
+                        .data = static_cast<const std::byte*>(rows.data),
+                        .page = rows.page_bytes,
+                        .row = rows.token_bytes};
+  if (own.data) own.data += head * rows.head_bytes;
+  if (kv_scale_bytes(rows.type, rows.head_size) == 0) return own;
+  own.scales = static_cast<const std::byte*>(rows.scales);
+  if (own.scales) own.scales += head * rows.scale_head_bytes;
+  own.scale_page = rows.scale_page_bytes;
+  own.scale_row = rows.scale_token_bytes;
+  return own;
+}
+
+/// Keys that a ring has dropped are hidden from every row.
+void hide_dropped(const DecodeCall& call, const RangeArrays& ranges) {
+  const Problem& p = call.problem;
+  if (call.cache.held_from.empty()) return;
+  for (std::int64_t n = 0; n < p.batch; ++n) {
+    const std::int64_t first = problem::first_range(p, n);
+    const std::int64_t held =
+        std::min(call.cache.held_from[std::size_t(n)], problem::key_count(p, n));
+    const std::int64_t rows = p.packed() ? problem::row_count(p, n) : p.sq;
+    for (std::int64_t i = first; i < first + rows; ++i) {
+      ranges.lo[i] = std::max(ranges.lo[i], std::int32_t(held));
+    }
+  }
+}
+
+/// Bit t of a row's word: the row itself, or an ancestor, is row t.
+void fill_trees(const DecodeCall& call, std::uint64_t* trees) {
+  const Problem& p = call.problem;
+  if (call.rows.parents.empty()) return;
+  for (std::int64_t n = 0; n < p.batch; ++n) {
+    const std::int64_t first = p.packed() ? p.sequences.q[std::size_t(n)] : n * p.sq;
+    const std::int64_t rows = problem::row_count(p, n);
+    for (std::int64_t i = 0; i < rows; ++i) {
+      const std::int64_t parent = call.rows.parents[std::size_t(first + i)];
+      trees[first + i] =
+          std::uint64_t{1} << i | (parent < 0 ? std::uint64_t{0} : trees[first + parent]);
+    }
+  }
+}
+
+DecodeSequence make_sequence(const DecodeCall& call, const DecodePlan& plan, std::int64_t n,
+                             std::int64_t kv_head, std::byte* scratch) {
+  const Problem& p = call.problem;
+  const Parts parts = parts_of(plan, scratch);
+  const Place place{.b = n, .head = kv_head * p.group, .kv_head = kv_head};
+  const RangeArrays ranges = range_arrays(p, scratch);
+  const std::int64_t row0 = problem::first_range(p, n);
+  DecodeSequence sequence;
+  sequence.q = rows_of<contract::Source>(p, p.q, place, place.head, p.sequences.q);
+  sequence.out = rows_of<contract::Target>(p, p.outputs.out, place, place.head, p.sequences.q);
+  sequence.lse = rows_of<contract::Target>(p, p.outputs.lse, place, place.head, p.sequences.q);
+  sequence.k = key_rows(call.cache.k, kv_head);
+  sequence.v = key_rows(call.cache.v, kv_head);
+  sequence.pages = call.cache.page_tables[std::size_t(n)];
+  sequence.page_keys = call.cache.page_tokens;
+  sequence.keys = problem::key_count(p, n);
+  sequence.score = make_score(p, place);
+  sequence.lo = ranges.lo + row0;
+  sequence.hi = ranges.hi + row0;
+  sequence.first = call.cache.keep_first;
+  if (!call.rows.parents.empty()) {
+    sequence.tree = parts.trees + (p.packed() ? p.sequences.q[std::size_t(n)] : n * p.sq);
+    sequence.tree_begin = sequence.keys - problem::row_count(p, n);
+  }
+  sequence.rows = p.group * (p.packed() ? problem::row_count(p, n) : p.sq);
+  const std::int64_t chunks =
+      (sequence.keys + plan.kernel->keys_per_chunk - 1) / plan.kernel->keys_per_chunk;
+  const std::int64_t elements =
+      plan.partials[std::size_t(n)] + kv_head * sequence.rows * chunks * plan.partial_size;
+  sequence.partials = parts.partials + elements * plan.kernel->element_bytes;
+  return sequence;
+}
+
+/// Which group or sequence an item belongs to, and its place there.
+struct Slot {
+  std::int64_t owner = 0;
+  std::int64_t at = 0;
+};
+Slot slot_of(const DecodePhase& phase, std::int64_t item) {
+  const auto after = std::ranges::upper_bound(phase.starts, item);
+  const auto owner = after - phase.starts.begin() - 1;
+  return {owner, item - phase.starts[std::size_t(owner)]};
+}
+
+}  // namespace
+
+void fill_decode(const DecodeCall& call, const DecodePlan& plan, std::byte* scratch) noexcept {
+  const Problem& p = call.problem;
+  const RangeArrays ranges = range_arrays(p, scratch);
+  fill_ranges(p, ranges);
+  hide_dropped(call, ranges);
+  const Parts parts = parts_of(plan, scratch);
+  fill_trees(call, parts.trees);
+  for (std::int64_t head = 0; head < p.kv_heads; ++head) {
+    for (std::int64_t n = 0; n < p.batch; ++n) {
+      new (parts.sequences + head * p.batch + n)
+          DecodeSequence(make_sequence(call, plan, n, head, scratch));
+    }
+  }
+}
+
+void run_decode_item(const DecodeCall& call, const DecodePlan& plan, const DecodePhase& phase,
+                     std::int64_t item, int worker, std::byte* scratch) noexcept {
+  const Problem& p = call.problem;
+  const Parts parts = parts_of(plan, scratch);
+  const Slot slot = slot_of(phase, item);
+  if (phase.kind == DecodePhase::Kind::finish) {
+    const DecodeSequence& sequence = parts.sequences[slot.at * p.batch + slot.owner];
+    plan.kernel->finish({.sequence = &sequence,
+                         .row_end = sequence.rows,
+                         .dims = p.d,
+                         .value_dims = p.dv,
+                         .group = p.group});
+    return;
+  }
+  const bool shared = phase.kind == DecodePhase::Kind::shared;
+  const auto owner = std::size_t(slot.owner);
+  const SharedKeys own{.first = slot.owner, .rows = parts.sequences[slot.owner].rows};
+  const SharedKeys& group = shared ? plan.groups[owner] : own;
+  const std::int64_t begin = shared ? 0 : plan.shared_keys[owner];
+  const std::int64_t end = shared ? group.keys : parts.sequences[slot.owner].keys;
+  const std::int64_t chunk = plan.kernel->keys_per_chunk;
+  const std::int64_t chunks = (end + chunk - 1) / chunk - begin / chunk;
+  const std::int64_t rest = slot.at / chunks;
+  const std::int64_t heads = p.kv_heads;
+  contract::DecodeTask task{.sequences = parts.sequences + rest % heads * p.batch + group.first,
+                            .count = group.count,
+                            .dims = p.d,
+                            .value_dims = p.dv,
+                            .group = p.group,
+                            .layout = plan.layout};
+  const std::int64_t first = (begin / chunk + slot.at % chunks) * chunk;
+  task.key_begin = std::max(first, begin);
+  task.key_end = std::min(first + chunk, end);
+  task.resumes = task.key_begin > first;
+  task.row_begin = rest / heads * plan.rows_per_item;
+  task.row_end = std::min(task.row_begin + plan.rows_per_item, group.rows);
+  task.scratch = parts.workers + worker * plan.worker_bytes;
+  plan.kernel->run(task);
+}
+
+}  // namespace regard::plan
