@@ -88,6 +88,8 @@ struct Isas {
       inherit(table.tiles_bf16, before.tiles_bf16);
       inherit(table.peak_f32, before.peak_f32);
       inherit(table.peak_f64, before.peak_f64);
+      inherit(table.decode_f32, before.decode_f32);
+      inherit(table.decode_f64, before.decode_f64);
       inherit(table.peak_bf16, before.peak_bf16);
       before = table;
       list[i] = {kOwn[i].name, &table, kOwn[i].runs_here};
