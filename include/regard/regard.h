@@ -18,8 +18,8 @@
  * themselves.
  *
  * Versions. Options, contexts and caches are opaque and grow by functions. regard_outputs,
- * regard_explanation, regard_kv_cache_options and the structs of regard_check open with
- * struct_size, which the caller sets to sizeof the struct. They grow at the end: the library
+ * regard_explanation, regard_kv_cache_options, regard_kv_view and the structs of regard_check open
+ * with struct_size, which the caller sets to sizeof the struct. They grow at the end: the library
  * touches nothing beyond the size it is told, and refuses what it does not know yet unless it is 0.
  * All other structs, and the numbers of enumerations, never change within one SOVERSION.
  */

@@ -1,5 +1,5 @@
-/* The C interface, continued: caches of keys and values. regard/kv_cache.h says what arguments
- * mean, regard/regard.h what holds of every call; it includes this header.
+/* The C interface, continued: caches of keys and values, and decode. regard/kv_cache.h and decode.h
+ * say what arguments mean, regard/regard.h what holds of every call; it includes this header.
  */
 #ifndef REGARD_REGARD_KV_H
 #define REGARD_REGARD_KV_H
@@ -79,6 +79,69 @@ REGARD_API int64_t regard_kv_cache_held_from(const regard_kv_cache* cache, int64
 REGARD_API int64_t regard_kv_cache_free_pages(const regard_kv_cache* cache);
 REGARD_API int64_t regard_kv_cache_bytes_used(const regard_kv_cache* cache);
 REGARD_API int64_t regard_kv_cache_bytes_reserved(const regard_kv_cache* cache);
+
+/* ---- Decode: few query rows over cached keys ---- */
+
+/* Where rows of K or V lie: regard::KvRows. */
+typedef struct regard_kv_rows {
+  const void* data;
+  regard_kv_type type;
+  int64_t head_size;
+  int64_t page_bytes, head_bytes, token_bytes;
+  const void* scales;
+  int64_t scale_page_bytes, scale_head_bytes, scale_token_bytes;
+} regard_kv_rows;
+
+/* Pages (kv_heads, page_tokens, head_size), and (page_tokens, kv_heads, head_size), one after
+ * another; scales may be null. */
+REGARD_API regard_kv_rows regard_kv_rows_hnd(const void* data, regard_kv_type type,
+                                             int64_t kv_heads, int64_t page_tokens,
+                                             int64_t head_size, const void* scales);
+REGARD_API regard_kv_rows regard_kv_rows_nhd(const void* data, regard_kv_type type,
+                                             int64_t kv_heads, int64_t page_tokens,
+                                             int64_t head_size, const void* scales);
+
+/* Cached sequences in anyone's memory: regard::KvView. */
+typedef struct regard_kv_view {
+  size_t struct_size;
+  regard_kv_rows k, v;
+  int64_t kv_heads;
+  int64_t page_tokens;
+  int64_t pages;
+  int64_t count;                     /* sequences, as many as the arrays hold */
+  const int32_t* const* page_tables; /* one a sequence */
+  const int64_t* lengths;
+  const int64_t* held_from; /* null: all tokens are there */
+  int64_t keep_first;
+} regard_kv_view;
+
+/* Some sequences of a cache. */
+typedef struct regard_kv_sequences {
+  const regard_kv_cache* cache;
+  int64_t count;
+  const int64_t* numbers;
+} regard_kv_sequences;
+
+/* Which rows of q are whose: regard::DecodeRows in decode.h. Counts of 0: q is (N, Hq, Sq, D), and
+ * there is no tree. */
+typedef struct regard_decode_rows {
+  int64_t start_count;
+  const int64_t* starts;
+  int64_t parent_count;
+  const int64_t* parents;
+} regard_decode_rows;
+
+/* Attention over sequences of a cache, and over a view: regard::decode. Null rows: Sq rows of q a
+ * sequence, no tree. */
+REGARD_API regard_code regard_decode(const regard_context* context, const regard_tensor* q,
+                                     const regard_kv_sequences* sequences,
+                                     const regard_decode_rows* rows, const regard_outputs* outputs,
+                                     const regard_options* options, regard_status* status);
+REGARD_API regard_code regard_decode_view(const regard_context* context, const regard_tensor* q,
+                                          const regard_kv_view* view,
+                                          const regard_decode_rows* rows,
+                                          const regard_outputs* outputs,
+                                          const regard_options* options, regard_status* status);
 
 #ifdef __cplusplus
 }

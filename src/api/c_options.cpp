@@ -65,14 +65,7 @@ struct ArrayOption {
 regard_code set_array(regard_options* options, const ArrayOption& option,
                       const std::int64_t* numbers, std::int64_t count) noexcept {
   return set(options, [&](regard_options& handle) {
-    if (count < 0) {
-      return base::invalid(std::string(option.name) + ": the count is " + std::to_string(count) +
-                           ", below 0");
-    }
-    if (!numbers && count > 0) {
-      return base::invalid(std::string(option.name) + ": the pointer is null but the count is " +
-                           std::to_string(count));
-    }
+    if (Status bad = check_array(option.name, numbers, count); !bad.ok()) return bad;
     std::vector<std::int64_t>& memory = handle.*option.memory;
     std::vector<std::int64_t> copy(numbers, numbers + count);
     memory.swap(copy);

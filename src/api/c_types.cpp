@@ -48,6 +48,16 @@ void copy_text(const std::string& text, char* to, std::size_t bytes) noexcept {
   to[length] = '\0';
 }
 
+Status check_array(const char* name, const void* numbers, std::int64_t count) {
+  if (count < 0) {
+    return base::invalid(std::string(name) + ": the count is " + std::to_string(count) +
+                         ", below 0");
+  }
+  if (numbers || count == 0) return {};
+  return base::invalid(std::string(name) + ": the pointer is null but the count is " +
+                       std::to_string(count));
+}
+
 Tensor to_tensor(const regard_tensor& tensor) noexcept {
   Tensor view;
   view.data = tensor.data;

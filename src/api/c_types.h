@@ -48,6 +48,9 @@ inline Status null_pointer(const char* name) {
   return base::invalid(std::string(name) + ": the pointer is null");
 }
 
+/// Refuses a negative count, and null where there is anything to point at.
+Status check_array(const char* name, const void* numbers, std::int64_t count);
+
 /// A type that is none becomes one that is none.
 Tensor to_tensor(const regard_tensor& tensor) noexcept;
 /// Absent where the pointer is null.
