@@ -1,5 +1,6 @@
 #include "regard/attention.h"
 
+#include "api/explanation.h"
 #include "base/guard.h"
 #include "dispatch/dispatch.h"
 #include "plan/plan.h"
@@ -55,6 +56,7 @@ const char* score_reason(const problem::Problem& p) {
 }
 
 const char* input_reason(const problem::Problem& p, const plan::Plan& plan) {
+  if (plan.decode) return "in place where rows are dense and fill vectors, else copied by 16 keys";
   if (plan.path != Path::tiles) {
     return plan::converts_inputs(p) ? "a half type: each block converted to f32 once a work item"
                                     : "in place, at any stride";
@@ -95,6 +97,7 @@ Status explain_call(const Context& context, const Inputs& in, const Outputs& out
       .score_reason = score_reason(prepared.problem),
       .input_reason = input_reason(prepared.problem, plan),
   };
+  if (plan.decode) add_decode(*plan.decode, explanation);
   return {};
 }
 

@@ -1,5 +1,6 @@
 #include "regard/decode.h"
 
+#include "api/explanation.h"
 #include "base/guard.h"
 #include "base/status_text.h"
 #include "cache/view.h"
@@ -22,6 +23,8 @@ struct Inputs {
 struct Prepared {
   problem::DecodeCall call;
   plan::DecodePlan plan;
+
+  plan::DecodeSource source() const { return {call.problem, &call.cache, call.rows.parents}; }
 };
 
 Status prepare(const Context& context, const Inputs& in, const Outputs& outputs,
@@ -32,7 +35,7 @@ Status prepare(const Context& context, const Inputs& in, const Outputs& outputs,
   Status status =
       problem::make_decode_call(in.q, in.cache, in.rows, outputs, options, prepared.call);
   if (!status.ok()) return status;
-  prepared.plan = plan::make_decode_plan(prepared.call, *choice.isa->table, context.threads());
+  prepared.plan = plan::make_decode_plan(prepared.source(), *choice.isa->table, context.threads());
   return {};
 }
 
@@ -44,7 +47,7 @@ Status run_call(const Context& context, const Inputs& in, const Outputs& outputs
     status = problem::check_memory(prepared.call.problem, prepared.plan.scratch_bytes);
   }
   if (!status.ok()) return status;
-  return run::run_decode_plan(prepared.call, prepared.plan, options.cancel, *context.state());
+  return run::run_decode_plan(prepared.source(), prepared.plan, options.cancel, *context.state());
 }
 
 Status explain_call(const Context& context, const Inputs& in, const Outputs& outputs,
@@ -60,18 +63,13 @@ Status explain_call(const Context& context, const Inputs& in, const Outputs& out
       .unit = dispatch::chosen().isa->table->direct_f32->unit,
       .isa = dispatch::chosen().isa->name,
       .isa_reason = dispatch::chosen().reason,
-      .threads = plan.workers,
-      .rows_per_tile = plan.kernel->rows_per_pass,
-      .keys_per_tile = plan.kernel->keys_per_block,
-      .keys_per_block = plan.kernel->keys_per_block,
-      .rows_per_item = plan.rows_per_item,
-      .main_items = plan.shared.items() + plan.own.items(),
       .scratch_bytes = plan.scratch_bytes,
       .score_reason = plan::has_general_scores(p) ? "general: options on every pair"
                                                   : "plain: scale, causal, window, lengths, tree",
       .input_reason = plan.shared.items() > 0 ? "pages that sequences share are read once for all"
                                               : "each row once for all queries that share it",
   };
+  add_decode(plan, explanation);
   return {};
 }
 

@@ -30,7 +30,8 @@ struct KeyRows {
   RowFormat format = RowFormat::f32;
   const std::byte* data = nullptr;
   std::int64_t page = 0, row = 0;
-  std::int64_t column = 0;  ///< between neighbours of a row; 0: the row is dense
+  std::int64_t column = 0;  ///< between neighbours of a row that is not dense
+  bool dense = true;
   const std::byte* scales = nullptr;
   std::int64_t scale_page = 0, scale_row = 0;
 };

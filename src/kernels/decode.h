@@ -45,8 +45,7 @@ struct DecodeRun {
     reader.converts = rows.format != kNative<T> && &loops == &kRowLoops<T, NativeRows<T>>;
     reader.columns = columns;
     reader.padded = ceil_to(columns, loops.columns);
-    const bool dense = rows.column == 0 || rows.column == reader.shape.bits / 8;
-    reader.in_place = !reader.converts && dense && reader.padded == columns;
+    reader.in_place = !reader.converts && rows.dense && reader.padded == columns;
     reader.panel = task.scratch + task.layout.keys_bytes;
     reader.scales = task.scratch + task.layout.scales_bytes;
     return reader;

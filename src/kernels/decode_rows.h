@@ -144,7 +144,7 @@ void convert_row(const contract::KeyRows& rows, RowAt row, std::int64_t columns,
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(row.data);
   const auto* integers = reinterpret_cast<const std::int8_t*>(row.data);
   const auto elements = [&](Element type, std::int64_t size) {
-    read_elements<T>(type, row.data, rows.column == 0 ? 1 : rows.column / size, columns, target);
+    read_elements<T>(type, row.data, rows.dense ? 1 : rows.column / size, columns, target);
   };
   const auto each = [&](const auto& value) {
     for (std::int64_t n = 0; n < columns; ++n) target[n] = T(value(n));
@@ -189,7 +189,7 @@ void convert_row(const contract::KeyRows& rows, RowAt row, std::int64_t columns,
 inline void copy_row(const contract::KeyRows& rows, const FormatShape& shape, RowAt row,
                      std::int64_t columns, std::byte* target, std::byte* scales) {
   const std::int64_t size = shape.bits / 8;
-  if (rows.column == 0 || rows.column == size) {
+  if (rows.dense) {
     __builtin_memcpy(target, row.data, std::size_t(dense_row_bytes(shape, columns)));
   } else {
     for (std::int64_t n = 0; n < columns; ++n) {

@@ -10,7 +10,6 @@ namespace regard::plan {
 namespace {
 
 using contract::DecodeKernel;
-using problem::DecodeCall;
 using problem::Problem;
 
 constexpr auto kAlignment = std::int64_t{base::AlignedBuffer::kAlignment};
@@ -45,16 +44,16 @@ std::int64_t common_keys(const KvView& cache, std::size_t a, std::size_t b) {
 }
 
 /// Takes sequences into a group as long as each shares at least a chunk with all before it.
-void group_sequences(const DecodeCall& call, DecodePlan& plan) {
-  const Problem& p = call.problem;
+void group_sequences(const DecodeSource& source, DecodePlan& plan) {
+  const Problem& p = source.problem;
   const std::int64_t block = plan.kernel->keys_per_block;
   for (std::int64_t n = 0; n < p.batch; ++n) {
     const std::int64_t rows = rows_of_sequence(p, n);
-    if (!plan.groups.empty()) {
+    if (source.cache && !plan.groups.empty()) {
       SharedKeys& group = plan.groups.back();
       const std::int64_t before = group.count == 1 ? INT64_MAX : group.keys;
       const std::int64_t common =
-          std::min(before, common_keys(call.cache, std::size_t(group.first), std::size_t(n))) /
+          std::min(before, common_keys(*source.cache, std::size_t(group.first), std::size_t(n))) /
           block * block;
       if (common >= plan.kernel->keys_per_chunk) {
         group.keys = common;
@@ -74,8 +73,8 @@ std::int64_t row_parts(const DecodePlan& plan, std::int64_t rows) {
   return divide_up(rows, plan.rows_per_item);
 }
 
-void count_items(const DecodeCall& call, DecodePlan& plan) {
-  const Problem& p = call.problem;
+void count_items(const DecodeSource& source, DecodePlan& plan) {
+  const Problem& p = source.problem;
   const std::int64_t chunk = plan.kernel->keys_per_chunk;
   plan.shared.kind = DecodePhase::Kind::shared;
   plan.finish.kind = DecodePhase::Kind::finish;
@@ -97,8 +96,8 @@ void count_items(const DecodeCall& call, DecodePlan& plan) {
   plan.finish.starts.push_back(p.batch * p.kv_heads);
 }
 
-contract::DecodeLayout make_layout(const DecodeCall& call, const DecodePlan& plan) {
-  const Problem& p = call.problem;
+contract::DecodeLayout make_layout(const DecodeSource& source, const DecodePlan& plan) {
+  const Problem& p = source.problem;
   const DecodeKernel& kernel = *plan.kernel;
   const std::int64_t columns = round_up(std::max(p.d, p.dv), kernel.columns_per_chunk);
   contract::DecodeLayout layout;
@@ -115,8 +114,8 @@ contract::DecodeLayout make_layout(const DecodeCall& call, const DecodePlan& pla
   return layout;
 }
 
-void take_scratch(const DecodeCall& call, DecodePlan& plan) {
-  const Problem& p = call.problem;
+void take_scratch(const DecodeSource& source, DecodePlan& plan) {
+  const Problem& p = source.problem;
   const DecodeKernel& kernel = *plan.kernel;
   plan.partial_size = kernel.partial_values + round_up(p.dv, kernel.columns_per_chunk);
   std::int64_t partials = 0;
@@ -130,7 +129,7 @@ void take_scratch(const DecodeCall& call, DecodePlan& plan) {
   for (const SharedKeys& group : plan.groups) most_rows = std::max(most_rows, group.rows);
   const std::int64_t passes =
       divide_up(std::min(most_rows, plan.rows_per_item), kernel.rows_per_pass);
-  const auto all_rows = std::int64_t(call.rows.parents.size());
+  const auto all_rows = std::int64_t(source.parents.size());
   plan.ranges_bytes = align(2 * std::int64_t{sizeof(std::int32_t)} * problem::stored_ranges(p));
   plan.trees_bytes = align(all_rows * std::int64_t{sizeof(std::uint64_t)});
   plan.sequences_bytes =
@@ -143,15 +142,15 @@ void take_scratch(const DecodeCall& call, DecodePlan& plan) {
 
 }  // namespace
 
-DecodePlan make_decode_plan(const DecodeCall& call, const contract::KernelTable& table,
+DecodePlan make_decode_plan(const DecodeSource& source, const contract::KernelTable& table,
                             int threads) {
-  const Problem& p = call.problem;
+  const Problem& p = source.problem;
   DecodePlan plan;
-  plan.kernel = table.decode_f32;
+  plan.kernel = p.compute == DType::f64 ? table.decode_f64 : table.decode_f32;
   plan.rows_per_item = plan.kernel->rows_per_pass * plan.kernel->most_passes;
-  group_sequences(call, plan);
-  count_items(call, plan);
-  plan.layout = make_layout(call, plan);
+  group_sequences(source, plan);
+  count_items(source, plan);
+  plan.layout = make_layout(source, plan);
   double work = 0;
   for (std::int64_t n = 0; n < p.batch; ++n) {
     work += double(rows_of_sequence(p, n) * p.kv_heads) * double(problem::key_count(p, n));
@@ -160,7 +159,7 @@ DecodePlan make_decode_plan(const DecodeCall& call, const contract::KernelTable&
                                 p.threads > 0 ? std::min(p.threads, threads) : threads);
   const std::int64_t items = std::max({plan.shared.items(), plan.own.items(), std::int64_t{1}});
   plan.workers = int(std::min<std::int64_t>(plan.workers, items));
-  take_scratch(call, plan);
+  take_scratch(source, plan);
   return plan;
 }
 

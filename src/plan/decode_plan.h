@@ -4,12 +4,21 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "contract/kernel_table.h"
-#include "problem/decode_call.h"
+#include "problem/problem.h"
+#include "regard/kv_cache.h"
 
 namespace regard::plan {
+
+/// What is decoded: a problem whose keys lie in its own k and v, or in a cache.
+struct DecodeSource {
+  const problem::Problem& problem;
+  const KvView* cache = nullptr;
+  std::span<const std::int64_t> parents{};  ///< as regard::DecodeRows has them
+};
 
 /// Neighbouring sequences whose first keys lie in the same pages: these are read once for all.
 struct SharedKeys {
@@ -46,16 +55,14 @@ struct DecodePlan {
 };
 
 /// `threads` is what the context has.
-DecodePlan make_decode_plan(const problem::DecodeCall& call, const contract::KernelTable& table,
+DecodePlan make_decode_plan(const DecodeSource& source, const contract::KernelTable& table,
                             int threads);
 
 /// Fills what the tasks of a call share: ranges, trees and sequences, in `scratch`.
-void fill_decode(const problem::DecodeCall& call, const DecodePlan& plan,
-                 std::byte* scratch) noexcept;
+void fill_decode(const DecodeSource& source, const DecodePlan& plan, std::byte* scratch) noexcept;
 
 /// Carries out item `item` of `phase` for `worker`.
-void run_decode_item(const problem::DecodeCall& call, const DecodePlan& plan,
-                     const DecodePhase& phase, std::int64_t item, int worker,
-                     std::byte* scratch) noexcept;
+void run_decode_item(const DecodeSource& source, const DecodePlan& plan, const DecodePhase& phase,
+                     std::int64_t item, int worker, std::byte* scratch) noexcept;
 
 }  // namespace regard::plan

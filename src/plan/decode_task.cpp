@@ -12,7 +12,6 @@ namespace regard::plan {
 namespace {
 
 using contract::DecodeSequence;
-using problem::DecodeCall;
 using problem::Problem;
 
 // The kernels' formats are the caller's, number by number.
@@ -47,14 +46,47 @@ contract::KeyRows key_rows(const KvRows& rows, std::int64_t head) {
   return own;
 }
 
+contract::RowFormat format_of(DType dtype) {
+  return dtype == DType::f64   ? contract::RowFormat::f64
+         : dtype == DType::f32 ? contract::RowFormat::f32
+         : dtype == DType::f16 ? contract::RowFormat::f16
+                               : contract::RowFormat::bf16;
+}
+
+/// Of a tensor of a plain call, whose columns may be apart.
+contract::KeyRows tensor_rows(const Problem& p, const ConstTensor& tensor, const Place& place) {
+  const auto memory = rows_of<contract::Source>(p, tensor, place, place.kv_head, p.sequences.kv);
+  return {.format = format_of(tensor.dtype),
+          .data = static_cast<const std::byte*>(memory.data),
+          .page = 0,
+          .row = memory.row * memory.element_bytes,
+          .column = memory.column * memory.element_bytes,
+          .dense = memory.column == 1};
+}
+
+/// Where the sequence's keys lie.
+void set_keys(const DecodeSource& source, const Place& place, DecodeSequence& sequence) {
+  const Problem& p = source.problem;
+  if (!source.cache) {
+    sequence.k = tensor_rows(p, p.k, place);
+    sequence.v = tensor_rows(p, p.v, place);
+    return;
+  }
+  sequence.k = key_rows(source.cache->k, place.kv_head);
+  sequence.v = key_rows(source.cache->v, place.kv_head);
+  sequence.pages = source.cache->page_tables[std::size_t(place.b)];
+  sequence.page_keys = source.cache->page_tokens;
+  sequence.first = source.cache->keep_first;
+}
+
 /// Keys that a ring has dropped are hidden from every row.
-void hide_dropped(const DecodeCall& call, const RangeArrays& ranges) {
-  const Problem& p = call.problem;
-  if (call.cache.held_from.empty()) return;
+void hide_dropped(const DecodeSource& source, const RangeArrays& ranges) {
+  const Problem& p = source.problem;
+  if (!source.cache || source.cache->held_from.empty()) return;
   for (std::int64_t n = 0; n < p.batch; ++n) {
     const std::int64_t first = problem::first_range(p, n);
     const std::int64_t held =
-        std::min(call.cache.held_from[std::size_t(n)], problem::key_count(p, n));
+        std::min(source.cache->held_from[std::size_t(n)], problem::key_count(p, n));
     const std::int64_t rows = p.packed() ? problem::row_count(p, n) : p.sq;
     for (std::int64_t i = first; i < first + rows; ++i) {
       ranges.lo[i] = std::max(ranges.lo[i], std::int32_t(held));
@@ -63,23 +95,23 @@ void hide_dropped(const DecodeCall& call, const RangeArrays& ranges) {
 }
 
 /// Bit t of a row's word: the row itself, or an ancestor, is row t.
-void fill_trees(const DecodeCall& call, std::uint64_t* trees) {
-  const Problem& p = call.problem;
-  if (call.rows.parents.empty()) return;
+void fill_trees(const DecodeSource& source, std::uint64_t* trees) {
+  const Problem& p = source.problem;
+  if (source.parents.empty()) return;
   for (std::int64_t n = 0; n < p.batch; ++n) {
     const std::int64_t first = p.packed() ? p.sequences.q[std::size_t(n)] : n * p.sq;
     const std::int64_t rows = problem::row_count(p, n);
     for (std::int64_t i = 0; i < rows; ++i) {
-      const std::int64_t parent = call.rows.parents[std::size_t(first + i)];
+      const std::int64_t parent = source.parents[std::size_t(first + i)];
       trees[first + i] =
           std::uint64_t{1} << i | (parent < 0 ? std::uint64_t{0} : trees[first + parent]);
     }
   }
 }
 
-DecodeSequence make_sequence(const DecodeCall& call, const DecodePlan& plan, std::int64_t n,
+DecodeSequence make_sequence(const DecodeSource& source, const DecodePlan& plan, std::int64_t n,
                              std::int64_t kv_head, std::byte* scratch) {
-  const Problem& p = call.problem;
+  const Problem& p = source.problem;
   const Parts parts = parts_of(plan, scratch);
   const Place place{.b = n, .head = kv_head * p.group, .kv_head = kv_head};
   const RangeArrays ranges = range_arrays(p, scratch);
@@ -88,16 +120,12 @@ DecodeSequence make_sequence(const DecodeCall& call, const DecodePlan& plan, std
   sequence.q = rows_of<contract::Source>(p, p.q, place, place.head, p.sequences.q);
   sequence.out = rows_of<contract::Target>(p, p.outputs.out, place, place.head, p.sequences.q);
   sequence.lse = rows_of<contract::Target>(p, p.outputs.lse, place, place.head, p.sequences.q);
-  sequence.k = key_rows(call.cache.k, kv_head);
-  sequence.v = key_rows(call.cache.v, kv_head);
-  sequence.pages = call.cache.page_tables[std::size_t(n)];
-  sequence.page_keys = call.cache.page_tokens;
+  set_keys(source, place, sequence);
   sequence.keys = problem::key_count(p, n);
   sequence.score = make_score(p, place);
   sequence.lo = ranges.lo + row0;
   sequence.hi = ranges.hi + row0;
-  sequence.first = call.cache.keep_first;
-  if (!call.rows.parents.empty()) {
+  if (!source.parents.empty()) {
     sequence.tree = parts.trees + (p.packed() ? p.sequences.q[std::size_t(n)] : n * p.sq);
     sequence.tree_begin = sequence.keys - problem::row_count(p, n);
   }
@@ -123,24 +151,24 @@ Slot slot_of(const DecodePhase& phase, std::int64_t item) {
 
 }  // namespace
 
-void fill_decode(const DecodeCall& call, const DecodePlan& plan, std::byte* scratch) noexcept {
-  const Problem& p = call.problem;
+void fill_decode(const DecodeSource& source, const DecodePlan& plan, std::byte* scratch) noexcept {
+  const Problem& p = source.problem;
   const RangeArrays ranges = range_arrays(p, scratch);
   fill_ranges(p, ranges);
-  hide_dropped(call, ranges);
+  hide_dropped(source, ranges);
   const Parts parts = parts_of(plan, scratch);
-  fill_trees(call, parts.trees);
+  fill_trees(source, parts.trees);
   for (std::int64_t head = 0; head < p.kv_heads; ++head) {
     for (std::int64_t n = 0; n < p.batch; ++n) {
       new (parts.sequences + head * p.batch + n)
-          DecodeSequence(make_sequence(call, plan, n, head, scratch));
+          DecodeSequence(make_sequence(source, plan, n, head, scratch));
     }
   }
 }
 
-void run_decode_item(const DecodeCall& call, const DecodePlan& plan, const DecodePhase& phase,
+void run_decode_item(const DecodeSource& source, const DecodePlan& plan, const DecodePhase& phase,
                      std::int64_t item, int worker, std::byte* scratch) noexcept {
-  const Problem& p = call.problem;
+  const Problem& p = source.problem;
   const Parts parts = parts_of(plan, scratch);
   const Slot slot = slot_of(phase, item);
   if (phase.kind == DecodePhase::Kind::finish) {

@@ -150,7 +150,8 @@ void take_phases(const Problem& p, Plan& plan) {
   const Outputs& o = p.outputs;
   const bool stats = o.entropy.data || o.top_weights.data || o.top_keys.data || o.key_mass.data;
   const bool all_weights = o.weights.data && p.rows.empty();
-  if (o.out.data || o.lse.data || stats || all_weights) {
+  const bool results = !plan.decode && (o.out.data || o.lse.data);
+  if (results || stats || all_weights) {
     plan.main = make_row_phase(p, plan, Phase::Kind::rows);
   }
   if (o.weights.data && !p.rows.empty()) {
@@ -173,6 +174,7 @@ void take_scratch(const Problem& p, Plan& plan) {
   if (plan.mass.items > 0) plan.kept_bytes = align(3 * all_rows * kernel.element_bytes);
   plan.worker_bytes = plan.layout.groups_bytes + group_bytes;
   plan.scratch_bytes = plan.ranges_bytes + plan.kept_bytes + plan.workers * plan.worker_bytes;
+  if (plan.decode) plan.scratch_bytes = std::max(plan.scratch_bytes, plan.decode->scratch_bytes);
 }
 
 }  // namespace
@@ -203,11 +205,14 @@ double count_passes(const Problem& p, const Plan& plan) noexcept {
   return passes + (plan.weights.items > 0 ? 2 * chosen : 0);
 }
 
-Plan make_plan(const Problem& p, const contract::KernelTable& table, int threads) noexcept {
+Plan make_plan(const Problem& p, const contract::KernelTable& table, int threads) {
   Plan plan;
   choose_path(p, table, plan);
   plan.workers = count_workers(p, p.threads > 0 ? std::min(p.threads, threads) : threads);
   plan.layout = make_layout(p, *plan.kernel);
+  if (plan.path == Path::decode && (p.outputs.out.data || p.outputs.lse.data)) {
+    plan.decode = make_decode_plan({p}, table, plan.workers);
+  }
   take_phases(p, plan);
   const std::int64_t items = std::max({plan.main.items, plan.weights.items, plan.mass.items});
   plan.workers = int(std::min<std::int64_t>(plan.workers, std::max<std::int64_t>(items, 1)));

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "contract/kernel_table.h"
+#include "plan/decode_plan.h"
 #include "problem/problem.h"
 
 namespace regard::plan {
@@ -28,6 +30,8 @@ struct Plan {
   const char* path_reason = "";
   const contract::DirectKernel* kernel = nullptr;
   int workers = 1;
+  /// Out and LSE on path `decode`; the phases below then serve what else is wanted.
+  std::optional<DecodePlan> decode;
   Phase main;     ///< without items where neither rows nor key masses need it
   Phase weights;  ///< items 0 unless weights of chosen rows are wanted
   Phase mass;     ///< items 0 unless key masses are wanted
@@ -51,8 +55,7 @@ int useful_workers(double work, int threads) noexcept;
 double count_passes(const problem::Problem& problem, const Plan& plan) noexcept;
 
 /// `threads` is what the context has; the call may ask for fewer.
-Plan make_plan(const problem::Problem& problem, const contract::KernelTable& table,
-               int threads) noexcept;
+Plan make_plan(const problem::Problem& problem, const contract::KernelTable& table, int threads);
 
 /// Tiles of rows x keys that the main phase computes, and all there would be if every row saw
 /// every key. Intervals alone count: a mask or a bias may hide more. Costs one pass over the rows.

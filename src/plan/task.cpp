@@ -107,6 +107,7 @@ DirectTask make_task(const Problem& p, const Plan& plan, const Phase& phase, std
   switch (phase.kind) {
     case Phase::Kind::rows:
       set_outputs(p, place, task);
+      if (plan.decode) task.out = task.lse = {};
       if (p.rows.empty()) set_weights(p, place, task);
       set_kept(p, plan, place, scratch, task);
       break;

@@ -66,7 +66,6 @@ Status check_choices(const Options& options) {
   for (const std::int64_t side : {options.window.left, options.window.right}) {
     if (side < -1) return invalid("window: " + to_string(side) + " is below -1 (unlimited)");
   }
-  if (options.path == Path::decode) return unsupported("path: this version has no decode");
   return {};
 }
 

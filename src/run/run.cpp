@@ -1,6 +1,7 @@
 #include "run/run.h"
 
 #include "plan/task.h"
+#include "run/decode_run.h"
 #include "run/flight.h"
 
 namespace regard::run {
@@ -9,6 +10,9 @@ Status run_plan(const problem::Problem& problem, const plan::Plan& plan,
                 const std::function<bool()>& cancel, ContextState& context) {
   const CallScratch scratch(context, problem.scratch, plan.scratch_bytes);
   if (!scratch.data()) return scratch.missing();
+  if (plan.decode && !fly_decode({problem}, *plan.decode, cancel, context, scratch.data())) {
+    return stopped();
+  }
   plan::fill_ranges(problem, plan::range_arrays(problem, scratch.data()));
   for (const plan::Phase* phase : {&plan.main, &plan.weights, &plan.mass}) {
     const bool mass = phase->kind == plan::Phase::Kind::mass;

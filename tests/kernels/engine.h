@@ -20,14 +20,16 @@ inline const Context& one_thread() {
 }
 
 /// The options on the path that this run of the tests is about: REGARD_TEST_PATH=tiles takes bf16
-/// there, on an emulated unit where the ISA has none; else weights stay f32. A path that the test
-/// itself asks for is kept.
+/// there, on an emulated unit where the ISA has none; =decode takes everything there; else weights
+/// stay f32. A path that the test itself asks for is kept.
 template <class T>
 Options on_test_path(Options options) {
   if (options.path != Path::automatic) return options;
   const char* path = std::getenv("REGARD_TEST_PATH");
   if (std::is_same_v<T, BF16> && path && std::string_view(path) == "tiles") {
     options.path = Path::tiles;
+  } else if (path && std::string_view(path) == "decode") {
+    options.path = Path::decode;
   } else {
     options.precision = Precision::high;
   }
