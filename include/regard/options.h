@@ -26,7 +26,7 @@ enum class Path : std::uint8_t {
   direct,     ///< in f32 or f64, half types converted
   tiles,      ///< products of bf16 by a unit of the CPU, or slowly by an emulated one. Takes bf16
               ///< alone (else unsupported) and no Precision::high (invalid_argument)
-  decode,     ///< unsupported in this version
+  decode,     ///< few query rows: each row of K and V is read once for all that share it
 };
 
 /// "direct"; "unknown" for a value outside the enumeration.

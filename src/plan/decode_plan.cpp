@@ -25,7 +25,9 @@ std::int64_t align(std::int64_t bytes) {
 }
 
 /// Rows of a sequence as the call has them, those past q_len included: they are written too.
-std::int64_t rows_of_sequence(const Problem& p, std::int64_t n) {
+std::int64_t rows_of_sequence(const DecodeSource& source, std::int64_t n) {
+  const Problem& p = source.problem;
+  if (!decodes(p, source.most_rows, n)) return 0;
   return p.group * (p.packed() ? problem::row_count(p, n) : p.sq);
 }
 
@@ -48,7 +50,7 @@ void group_sequences(const DecodeSource& source, DecodePlan& plan) {
   const Problem& p = source.problem;
   const std::int64_t block = plan.kernel->keys_per_block;
   for (std::int64_t n = 0; n < p.batch; ++n) {
-    const std::int64_t rows = rows_of_sequence(p, n);
+    const std::int64_t rows = rows_of_sequence(source, n);
     if (source.cache && !plan.groups.empty()) {
       SharedKeys& group = plan.groups.back();
       const std::int64_t before = group.count == 1 ? INT64_MAX : group.keys;
@@ -89,7 +91,7 @@ void count_items(const DecodeSource& source, DecodePlan& plan) {
     const std::int64_t keys = problem::key_count(p, n);
     const std::int64_t chunks = divide_up(keys, chunk) - plan.shared_keys[std::size_t(n)] / chunk;
     plan.own.starts.push_back(items);
-    items += p.kv_heads * chunks * row_parts(plan, rows_of_sequence(p, n));
+    items += p.kv_heads * chunks * row_parts(plan, rows_of_sequence(source, n));
     plan.finish.starts.push_back(n * p.kv_heads);
   }
   plan.own.starts.push_back(items);
@@ -121,7 +123,7 @@ void take_scratch(const DecodeSource& source, DecodePlan& plan) {
   std::int64_t partials = 0;
   std::int64_t most_rows = 1;
   for (std::int64_t n = 0; n < p.batch; ++n) {
-    const std::int64_t rows = rows_of_sequence(p, n);
+    const std::int64_t rows = rows_of_sequence(source, n);
     plan.partials.push_back(partials);
     partials += p.kv_heads * rows * divide_up(problem::key_count(p, n), kernel.keys_per_chunk) *
                 plan.partial_size;
@@ -153,7 +155,7 @@ DecodePlan make_decode_plan(const DecodeSource& source, const contract::KernelTa
   plan.layout = make_layout(source, plan);
   double work = 0;
   for (std::int64_t n = 0; n < p.batch; ++n) {
-    work += double(rows_of_sequence(p, n) * p.kv_heads) * double(problem::key_count(p, n));
+    work += double(rows_of_sequence(source, n) * p.kv_heads) * double(problem::key_count(p, n));
   }
   plan.workers = useful_workers(work * double(p.d + p.dv),
                                 p.threads > 0 ? std::min(p.threads, threads) : threads);

@@ -18,7 +18,13 @@ struct DecodeSource {
   const problem::Problem& problem;
   const KvView* cache = nullptr;
   std::span<const std::int64_t> parents{};  ///< as regard::DecodeRows has them
+  /// Sequences with more rows a KV head are another path's: they get no items.
+  std::int64_t most_rows = INT64_MAX;
 };
+
+/// Whether sequence n of a problem, by its own number of rows, is one for `decode`: what else is in
+/// a packed batch does not matter.
+bool decodes(const problem::Problem& problem, std::int64_t most_rows, std::int64_t n) noexcept;
 
 /// Neighbouring sequences whose first keys lie in the same pages: these are read once for all.
 struct SharedKeys {

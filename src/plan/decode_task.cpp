@@ -129,7 +129,9 @@ DecodeSequence make_sequence(const DecodeSource& source, const DecodePlan& plan,
     sequence.tree = parts.trees + (p.packed() ? p.sequences.q[std::size_t(n)] : n * p.sq);
     sequence.tree_begin = sequence.keys - problem::row_count(p, n);
   }
-  sequence.rows = p.group * (p.packed() ? problem::row_count(p, n) : p.sq);
+  if (decodes(p, source.most_rows, n)) {
+    sequence.rows = p.group * (p.packed() ? problem::row_count(p, n) : p.sq);
+  }
   const std::int64_t chunks =
       (sequence.keys + plan.kernel->keys_per_chunk - 1) / plan.kernel->keys_per_chunk;
   const std::int64_t elements =

@@ -30,7 +30,8 @@ struct Plan {
   const char* path_reason = "";
   const contract::DirectKernel* kernel = nullptr;
   int workers = 1;
-  /// Out and LSE on path `decode`; the phases below then serve what else is wanted.
+  std::int64_t decode_rows = 0;  ///< sequences of at most so many rows a KV head take `decode`
+  /// Out and LSE of those; the phases below serve what else is wanted.
   std::optional<DecodePlan> decode;
   Phase main;     ///< without items where neither rows nor key masses need it
   Phase weights;  ///< items 0 unless weights of chosen rows are wanted

@@ -59,6 +59,12 @@ void set_mass(const Problem& p, const Place& place, DirectTask& task) {
   std::swap(task.mass.row, task.mass.column);
 }
 
+/// Out and LSE of its rows are those of `decode`, and nothing else is wanted.
+bool wants_nothing(const DirectTask& task) {
+  return !task.out.data && !task.lse.data && !task.entropy.data && !task.weights.data &&
+         !task.kept.data && task.top_count == 0;
+}
+
 }  // namespace
 
 RangeArrays range_arrays(const Problem& p, std::byte* scratch) noexcept {
@@ -107,7 +113,7 @@ DirectTask make_task(const Problem& p, const Plan& plan, const Phase& phase, std
   switch (phase.kind) {
     case Phase::Kind::rows:
       set_outputs(p, place, task);
-      if (plan.decode) task.out = task.lse = {};
+      if (decodes(p, plan.decode_rows, place.b)) task.out = task.lse = {};
       if (p.rows.empty()) set_weights(p, place, task);
       set_kept(p, plan, place, scratch, task);
       break;
@@ -125,6 +131,7 @@ DirectTask make_task(const Problem& p, const Plan& plan, const Phase& phase, std
   }
   task.row_begin = begin;
   task.row_end = std::min(begin + phase.item_size, rows);
+  if (wants_nothing(task)) task.row_end = begin;
   return task;
 }
 

@@ -10,7 +10,8 @@ Status run_plan(const problem::Problem& problem, const plan::Plan& plan,
                 const std::function<bool()>& cancel, ContextState& context) {
   const CallScratch scratch(context, problem.scratch, plan.scratch_bytes);
   if (!scratch.data()) return scratch.missing();
-  if (plan.decode && !fly_decode({problem}, *plan.decode, cancel, context, scratch.data())) {
+  if (plan.decode && !fly_decode({.problem = problem, .most_rows = plan.decode_rows}, *plan.decode,
+                                 cancel, context, scratch.data())) {
     return stopped();
   }
   plan::fill_ranges(problem, plan::range_arrays(problem, scratch.data()));

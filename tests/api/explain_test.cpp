@@ -116,7 +116,9 @@ TEST(Explain, SaysHowKeysAndValuesAreRead) {
 TEST(Explain, CountsTilesAndItems) {
   for (const DType dtype : {DType::f32, DType::f64, DType::bf16}) {
     for (const ProblemShape& s : kShapes) {
-      const Explanation e = ask({.shape = s, .dtype = dtype});
+      Options options;
+      options.path = s.sq * s.group <= 8 ? Path::direct : Path::automatic;
+      const Explanation e = ask({.shape = s, .dtype = dtype, .options = options});
       const std::int64_t spaces = s.batch * s.kv_heads, rows = s.sq * s.group;
       EXPECT_EQ(e.tiles_total,
                 spaces * divide_up(rows, e.rows_per_tile) * divide_up(s.skv, e.keys_per_tile))
@@ -128,6 +130,16 @@ TEST(Explain, CountsTilesAndItems) {
       EXPECT_GT(e.scratch_bytes, 0) << s;
     }
   }
+}
+
+TEST(Explain, SaysThatFewRowsAreDecoded) {
+  const Explanation e = ask({.shape = {2, 3, 4, 1, 5000, 64, 64}});
+  EXPECT_EQ(e.path, Path::decode);
+  EXPECT_EQ(e.path_reason, "few query rows share a KV head");
+  EXPECT_EQ(e.main_items, 2 * 3 * 5);  // chunks of 1,024 keys
+  EXPECT_EQ(e.threads, 1);
+  EXPECT_TRUE(e.input_reason.starts_with("in place"));
+  EXPECT_EQ(ask({.shape = {2, 3, 3, 3, 5000, 64, 64}}).path, Path::direct);
 }
 
 TEST(Explain, CutsBlocksIntoWholeTiles) {

@@ -139,9 +139,7 @@ class Run(support.Case):
         both = self.regard("run", *self.files, "--explain", "-o", "out.npy")
         self.assertIn("out.npy: out", both)
 
-    def test_paths_this_version_does_not_have(self):
-        self.assertIn("path: this version has no decode", self.regard(
-            "run", *self.files, "-o", "out.npy", "--path", "decode", code=2))
+    def test_paths_that_do_not_serve_the_type(self):
         self.assertIn("path: tiles take bf16, and q is f32", self.regard(
             "run", *self.files, "-o", "out.npy", "--path", "tiles", code=2))
         self.assert_no_leftovers(*self.files)

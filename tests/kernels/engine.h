@@ -20,8 +20,8 @@ inline const Context& one_thread() {
 }
 
 /// The options on the path that this run of the tests is about: REGARD_TEST_PATH=tiles takes bf16
-/// there, on an emulated unit where the ISA has none; =decode takes everything there; else weights
-/// stay f32. A path that the test itself asks for is kept.
+/// there, on an emulated unit where the ISA has none; =decode takes everything there; else direct
+/// does. A path that the test itself asks for is kept.
 template <class T>
 Options on_test_path(Options options) {
   if (options.path != Path::automatic) return options;
@@ -31,7 +31,7 @@ Options on_test_path(Options options) {
   } else if (path && std::string_view(path) == "decode") {
     options.path = Path::decode;
   } else {
-    options.precision = Precision::high;
+    options.path = Path::direct;
   }
   return options;
 }

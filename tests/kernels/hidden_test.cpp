@@ -107,7 +107,7 @@ TYPED_TEST(Hidden, UnreadablePagesAreNotTouched) {
         // Four times as many keys as exist; the last row's position is the last real key.
         const Shape keys{1, 1, 4 * seen, d};
         const std::vector<std::int64_t> offset = {seen - sq};
-        Options options;
+        Options options = on_test_path<TypeParam>({});
         options.causal = Causal::top_left;
         options.q_offset = offset;
         const TypeParam* const_k = k.data();

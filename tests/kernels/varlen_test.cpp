@@ -163,10 +163,12 @@ TEST(VarlenScratch, GrowsWithTheRowsThereAre) {
   const TestTensor<float> in({1, 1, kRows, 4});
   TestTensor<float> out(in.shape());
   const auto scratch_bytes = [&](const std::vector<std::int64_t>& sequences) {
+    Options options;
+    options.path = Path::direct;
     Explanation explanation;
     const Status status =
         explain_varlen(Context(1), in.view(), in.view(), in.view(), {sequences, sequences},
-                       {.out = out.tensor(), .lse = {}, .weights = {}}, {}, explanation);
+                       {.out = out.tensor(), .lse = {}, .weights = {}}, options, explanation);
     EXPECT_TRUE(status.ok()) << status.message();
     return explanation.scratch_bytes;
   };

@@ -10,7 +10,8 @@ namespace {
 
 Planned planned(const dispatch::Isa& isa, DType dtype, Precision precision = Precision::default_,
                 Path path = Path::automatic) {
-  return Planned({.dtype = dtype, .path = path, .precision = precision}, isa);
+  return Planned(
+      {.shape = {1, 1, 1, 9, 1, 1, 1}, .dtype = dtype, .path = path, .precision = precision}, isa);
 }
 
 bool has_unit(const dispatch::Isa& isa) {
@@ -62,14 +63,51 @@ TEST(Paths, ArePinned) {
 }
 
 // By shape alone where at all, never by the place of the call: the bits of a row depend on it.
-TEST(Paths, DoNotDependOnRowsHeadsOrOutputs) {
+TEST(Paths, DoNotDependOnKeysHeadsOrOutputs) {
   for (const dispatch::Isa& isa : dispatch::isas()) {
     const Path path = planned(isa, DType::bf16).plan.path;
     for (const ProblemShape& shape :
-         {ProblemShape{1, 1, 1, 1, 4096, 64, 64}, ProblemShape{3, 2, 8, 700, 5, 64, 64}}) {
-      const Planned p({.shape = shape, .dtype = DType::bf16, .weights = true, .threads = 5}, isa);
+         {ProblemShape{1, 1, 1, 9, 4096, 64, 64}, ProblemShape{3, 2, 8, 700, 5, 64, 64}}) {
+      const Planned p({.shape = shape,
+                       .dtype = DType::bf16,
+                       .path = Path::automatic,
+                       .weights = true,
+                       .threads = 5},
+                      isa);
       EXPECT_EQ(p.plan.path, path) << isa.name;
     }
+  }
+}
+
+// Up to eight rows a KV head, four where the type has a faster unit or half the lanes.
+TEST(Paths, TakeDecodeForFewRows) {
+  for (const dispatch::Isa& isa : dispatch::isas()) {
+    for (const DType dtype : kTypes) {
+      const bool four = dtype == DType::f64 || (dtype == DType::bf16 && has_unit(isa));
+      for (const std::int64_t group : {1, 2, 4}) {
+        for (const std::int64_t sq : {0, 1, 2, 3, 4, 5, 8, 9}) {
+          const Planned p(
+              {.shape = {2, 3, group, sq, 100, 64, 64}, .dtype = dtype, .path = Path::automatic},
+              isa);
+          const bool few = sq * group <= (four ? 4 : 8);
+          EXPECT_EQ(p.plan.path == Path::decode, few) << isa.name << sq << ' ' << group;
+          EXPECT_EQ(p.plan.decode.has_value(), few);
+          EXPECT_EQ(p.plan.main.items > 0, !few);
+        }
+      }
+    }
+  }
+}
+
+// Weights and statistics are not its: they come from the loop that more rows would take.
+TEST(Paths, ServeWeightsBesideDecode) {
+  for (const dispatch::Isa& isa : dispatch::isas()) {
+    const Planned p({.shape = {1, 1, 1, 1, 100, 64, 64}, .path = Path::automatic, .weights = true},
+                    isa);
+    EXPECT_EQ(p.plan.path, Path::decode);
+    EXPECT_TRUE(p.plan.decode.has_value());
+    EXPECT_GT(p.plan.main.items, 0);
+    EXPECT_EQ(p.plan.kernel, direct_loop(isa, DType::f32));
   }
 }
 

@@ -18,7 +18,7 @@ namespace regard::test {
 struct Request {
   ProblemShape shape{1, 1, 1, 1, 1, 1, 1};
   DType dtype = DType::f32;
-  Path path = Path::automatic;
+  Path path = Path::direct;
   Precision precision = Precision::default_;
   Causal causal = Causal::none;
   std::vector<std::int64_t> q_offset = {};

@@ -30,7 +30,7 @@ inline Request any_request(std::int64_t longest) {
              .dv = *any_size(1, 300)};
   r.dtype = *rc::gen::element(DType::f32, DType::f64, DType::f16, DType::bf16, DType::bf16);
   if (r.dtype == DType::bf16) {
-    r.path = *rc::gen::element(Path::automatic, Path::direct, Path::tiles);
+    r.path = *rc::gen::element(Path::direct, Path::direct, Path::tiles);
     const bool free = r.path != Path::tiles;
     r.precision = free && *rc::gen::arbitrary<bool>() ? Precision::high : Precision::default_;
   }

@@ -110,7 +110,7 @@ TEST(Scratch, OfTheLongestAxesObeysTheBound) {
     for (const DType dtype : {DType::f32, DType::f64, DType::bf16}) {
       const Planned p({.shape = {1, 1, 1, longest, longest, 128, 128},
                        .dtype = dtype,
-                       .path = dtype == DType::bf16 ? Path::tiles : Path::automatic,
+                       .path = dtype == DType::bf16 ? Path::tiles : Path::direct,
                        .causal = Causal::bottom_right,
                        .threads = 64},
                       isa);
