@@ -136,28 +136,45 @@ inline int q4_at(const std::uint8_t* bytes, int n) {
   return (bytes[n % 16] >> (n / 16 * 4) & 15) - 8;
 }
 
+/// Column n of a quantised row without its scale.
+inline int integer_at(contract::RowFormat format, const std::byte* row, std::int64_t n) {
+  using contract::RowFormat;
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(row);
+  const std::int64_t block = n / 32;
+  const int place = int(n % 32);
+  switch (format) {
+    case RowFormat::int4_32:
+      return int4_at(bytes + block * 16, place);
+    case RowFormat::q8_0:
+      return static_cast<std::int8_t>(bytes[block * 34 + 2 + place]);
+    case RowFormat::q4_0:
+      return q4_at(bytes + block * 18 + 2, place);
+    default:
+      return static_cast<std::int8_t>(bytes[n]);
+  }
+}
+
+/// Column n of a quantised row.
+inline float quantised_at(contract::RowFormat format, const FormatShape& shape, RowAt row,
+                          std::int64_t n) {
+  const float value = float(integer_at(format, row.data, n));
+  if (shape.scale_a_row) return value * read_scale_f32(row.scales);
+  const std::byte* scale = shape.block_bytes ? row.data + n / 32 * shape.block_bytes
+                                             : row.scales + n / 32 * shape.scale_bytes;
+  return value * read_scale_f16(scale);
+}
+
 /// One row converted to T, in the order of its columns. f64 is converted to f64 alone.
 template <class T>
 void convert_row(const contract::KeyRows& rows, RowAt row, std::int64_t columns, T* target) {
   using contract::Element;
   using contract::RowFormat;
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(row.data);
-  const auto* integers = reinterpret_cast<const std::int8_t*>(row.data);
   const auto elements = [&](Element type, std::int64_t size) {
     read_elements<T>(type, row.data, rows.dense ? 1 : rows.column / size, columns, target);
   };
   const auto each = [&](const auto& value) {
     for (std::int64_t n = 0; n < columns; ++n) target[n] = T(value(n));
-  };
-  const FormatShape shape = shape_of(rows.format);
-  const auto scaled = [&](const auto& integer) {
-    each([&](std::int64_t n) {
-      const std::byte* scale = shape.block_bytes
-                                   ? row.data + n / 32 * shape.block_bytes
-                                   : row.scales + (shape.scale_a_row ? 0 : n / 32 * 2);
-      return float(integer(n)) *
-             (shape.scale_a_row ? read_scale_f32(scale) : read_scale_f16(scale));
-    });
   };
   switch (rows.format) {
     case RowFormat::f64:
@@ -172,15 +189,10 @@ void convert_row(const contract::KeyRows& rows, RowAt row, std::int64_t columns,
       return each([&](std::int64_t n) { return fp8_e4m3_to_f32(bytes[n]); });
     case RowFormat::fp8_e5m2:
       return each([&](std::int64_t n) { return fp8_e5m2_to_f32(bytes[n]); });
-    case RowFormat::int8:
-    case RowFormat::int8_32:
-      return scaled([&](std::int64_t n) { return integers[n]; });
-    case RowFormat::int4_32:
-      return scaled([&](std::int64_t n) { return int4_at(bytes + n / 32 * 16, int(n % 32)); });
-    case RowFormat::q8_0:
-      return scaled([&](std::int64_t n) { return integers[n / 32 * 34 + 2 + n % 32]; });
-    case RowFormat::q4_0:
-      return scaled([&](std::int64_t n) { return q4_at(bytes + n / 32 * 18 + 2, int(n % 32)); });
+    default:
+      return each([&, shape = shape_of(rows.format)](std::int64_t n) {
+        return quantised_at(rows.format, shape, row, n);
+      });
   }
 }
 

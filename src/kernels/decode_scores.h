@@ -93,46 +93,47 @@ void raise_rows(const DecodePass<T>& pass, const T* largest, T exponent, std::in
   }
 }
 
+/// Softcap, bias and ALiBi on the scores of a block.
+template <class T, int kWidth>
+void hook_scores(const DecodePass<T>& pass, Keys block, const DecodeScore<T>& how) {
+  RowGroup<T, kWidth> group;
+  group.slopes = pass.slopes;
+  group.positions = pass.positions;
+  if (how.score->slopes.data) place_lanes(pass, block);
+  for (int k = 0; k < kDecodeBlock; k += keys_per_vector<T>(kWidth)) {
+    Tile<T, 1, 1> tile;
+    tile.a[0][0] = load(pass.scores + k * kWidth);
+    apply_hook(*how.score, group, how.bias, contract::Stage::biased, k, tile);
+    store(pass.scores + k * kWidth, tile.a[0][0]);
+  }
+}
+
+/// The largest score that is seen, lane by lane.
+template <bool kWhole, class T, int kWidth>
+[[gnu::always_inline]] inline typename Simd<T>::Vector largest_scores(const DecodePass<T>& pass) {
+  auto top = broadcast(kLowest<T>);
+  for (int k = 0; k < kDecodeBlock; k += keys_per_vector<T>(kWidth)) {
+    const auto s = load(pass.scores + k * kWidth);
+    top = maximum(kWhole ? s : select(seen_lanes<T, kWidth>(pass.seen, k), s, top), top);
+  }
+  return top;
+}
+
+/// Turns scores into weights and adds them to l. Vector n of the sums holds the keys whose number
+/// modulo kLanes is n keys to (n + 1) keys.
 template <bool kGeneral, bool kWhole, class T, int kWidth>
-void weigh_pass(const DecodePass<T>& pass, Keys block, const DecodeScore<T>& how,
-                std::int64_t out_size) {
+[[gnu::always_inline]] inline void take_weights(const DecodePass<T>& pass,
+                                                typename Simd<T>::Vector m, T exponent) {
   constexpr int lanes = Simd<T>::kLanes;
   constexpr int keys = keys_per_vector<T>(kWidth);
-  using Vector = typename Simd<T>::Vector;
-  if constexpr (kGeneral) {
-    RowGroup<T, kWidth> group;
-    group.slopes = pass.slopes;
-    group.positions = pass.positions;
-    if (how.score->slopes.data) place_lanes(pass, block);
-    for (int k = 0; k < kDecodeBlock; k += keys) {
-      Tile<T, 1, 1> tile;
-      tile.a[0][0] = load(pass.scores + k * kWidth);
-      apply_hook(*how.score, group, how.bias, contract::Stage::biased, k, tile);
-      store(pass.scores + k * kWidth, tile.a[0][0]);
-    }
-  }
-  Vector top = broadcast(kLowest<T>);
-  for (int k = 0; k < kDecodeBlock; k += keys) {
-    const Vector s = load(pass.scores + k * kWidth);
-    const Vector seen = kWhole ? s : select(seen_lanes<T, kWidth>(pass.seen, k), s, top);
-    top = maximum(seen, top);
-  }
-  alignas(64) T largest[lanes];
-  store(largest, top);
-  raise_rows(pass, largest, how.exponent, out_size);
-  for (int r = 0; r < kWidth; ++r) {
-    for (int k = 0; k < keys; ++k) largest[r * keys + k] = pass.m[r];
-  }
-  const Vector m = load(largest);
-  // Vector n of l holds the keys whose number modulo kLanes is n keys .. (n + 1) keys.
-  Vector l[kWidth];
+  typename Simd<T>::Vector l[kWidth];
 #pragma GCC unroll 8
   for (int n = 0; n < kWidth; ++n) l[n] = broadcast(T(0));
   for (int k = 0; k < kDecodeBlock; k += lanes) {
 #pragma GCC unroll 8
     for (int n = 0; n < kWidth; ++n) {
       T* at = pass.scores + (k + n * keys) * kWidth;
-      Vector p = exp2<T>(exponent_of<kGeneral>(load(at), m, how.exponent));
+      auto p = exp2<T>(exponent_of<kGeneral>(load(at), m, exponent));
       if constexpr (!kWhole) {
         p = select(seen_lanes<T, kWidth>(pass.seen, k + n * keys), p, broadcast(T(0)));
       }
@@ -147,6 +148,21 @@ void weigh_pass(const DecodePass<T>& pass, Keys block, const DecodeScore<T>& how
       for (int k = 0; k < keys; ++k) pass.l[r * lanes + n * keys + k] += sums[r * keys + k];
     }
   }
+}
+
+/// From dot products to weights, m and l. `kWhole`: all rows see the whole block.
+template <bool kGeneral, bool kWhole, class T, int kWidth>
+void weigh_pass(const DecodePass<T>& pass, Keys block, const DecodeScore<T>& how,
+                std::int64_t out_size) {
+  constexpr int keys = keys_per_vector<T>(kWidth);
+  if constexpr (kGeneral) hook_scores<T, kWidth>(pass, block, how);
+  alignas(64) T lanes[Simd<T>::kLanes];
+  store(lanes, largest_scores<kWhole, T, kWidth>(pass));
+  raise_rows(pass, lanes, how.exponent, out_size);
+  for (int r = 0; r < kWidth; ++r) {
+    for (int k = 0; k < keys; ++k) lanes[r * keys + k] = pass.m[r];
+  }
+  take_weights<kGeneral, kWhole, T, kWidth>(pass, load(lanes), how.exponent);
 }
 
 }  // namespace regard::REGARD_ISA
