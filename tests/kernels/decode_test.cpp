@@ -1,0 +1,167 @@
+// Decode equals the oracle on what the cache holds: element types of K and V, head sizes, lengths
+// around the edges of tiles, blocks and chunks, groups, pages and every option.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "kernels/cached.h"
+#include "support/random_options.h"
+
+namespace regard::test {
+namespace {
+
+template <class T>
+class Decode : public testing::Test {};
+using Types = testing::Types<float, F16, BF16>;
+TYPED_TEST_SUITE(Decode, Types);
+
+constexpr std::int64_t kCachedLengths[] = {0, 1, 15, 16, 17, 63, 64, 65, 1023, 1024, 1025, 2049};
+constexpr std::int64_t kSizes[] = {1, 31, 32, 40, 59, 64, 80, 96, 111, 128, 192, 256};
+constexpr std::int64_t kBlockSizes[] = {32, 64, 96, 128, 192, 256};
+constexpr std::int64_t kGroupSizes[] = {1, 2, 3, 4, 8, 12};
+constexpr std::int64_t kRowCounts[] = {1, 2, 5, 32};
+
+struct DecodeProblem {
+  KvCacheOptions cache;
+  std::vector<std::int64_t> lengths;
+  std::int64_t group = 1, rows = 1;
+  double deviation = 1;
+  bool has_options = false;
+  Layout input = Layout::bhsd, output = Layout::bhsd;
+  std::uint64_t seed = 0;
+
+  ProblemShape shape() const {
+    const std::int64_t keys =
+        lengths.empty() ? 0 : *std::max_element(lengths.begin(), lengths.end());
+    return {std::int64_t(lengths.size()),
+            cache.kv_heads,
+            group,
+            rows,
+            keys,
+            cache.k_head_size,
+            cache.v_head_size};
+  }
+};
+
+std::ostream& operator<<(std::ostream& stream, const DecodeProblem& p) {
+  return stream << p.shape() << " k " << kv_type_name(p.cache.k_type) << " v "
+                << kv_type_name(p.cache.v_type) << " pages of " << p.cache.page_tokens
+                << " options " << p.has_options << " seed " << p.seed;
+}
+
+template <class T>
+void expect_holds(const DecodeProblem& p) {
+  SCOPED_TRACE(testing::Message() << p);
+  const Cached cached = make_cached(p.cache, p.lengths, p.seed);
+  const auto q = normal_tensor<T>(p.shape().q(), p.seed + 1000, p.input, p.deviation);
+  const RandomOptions random(p.shape(), p.seed);
+  Options options = p.has_options ? random.options : Options{};
+  options.kv_len = {};
+  const auto result = run_decode(cached, q, options, {.layout = p.output});
+  EXPECT_TRUE(matches_oracle(cached, q, options, result, 25));
+}
+
+KvCacheOptions cache_of(KvType k, KvType v, std::int64_t d, std::int64_t dv) {
+  KvCacheOptions options;
+  options.k_type = k;
+  options.v_type = v;
+  options.kv_heads = 1;
+  options.k_head_size = d;
+  options.v_head_size = dv;
+  return options;
+}
+
+/// Draws what is left to draw of a problem with these element types.
+DecodeProblem draw(KvType k, KvType v, std::uint64_t seed) {
+  std::mt19937_64 engine(seed);
+  const auto pick = [&](const auto& from) { return from[engine() % std::size(from)]; };
+  const auto size = [&](KvType type) {
+    return kv_block(type) > 1 ? pick(kBlockSizes) : pick(kSizes);
+  };
+  DecodeProblem p;
+  p.cache = cache_of(k, v, size(k), size(v));
+  p.cache.kv_heads = std::int64_t(1 + engine() % 2);
+  p.cache.page_tokens = pick(kPageTokens);
+  for (std::uint64_t n = 1 + engine() % 3; n > 0; --n) p.lengths.push_back(pick(kCachedLengths));
+  p.group = pick(kGroupSizes);
+  p.rows = pick(kRowCounts);
+  const double deviations[] = {1, 1, 0.01, 8, 40};
+  p.deviation = pick(deviations);
+  p.has_options = engine() % 4 != 0;
+  p.input = pick(kInputLayouts);
+  p.output = pick(kOutputLayouts);
+  p.seed = seed;
+  return p;
+}
+
+TYPED_TEST(Decode, EveryPairOfElementTypesAndRandomOptions) {
+  std::uint64_t seed = 0;
+  for (const KvType k : kKvTypes) {
+    for (const KvType v : kKvTypes) expect_holds<TypeParam>(draw(k, v, ++seed));
+  }
+}
+
+TYPED_TEST(Decode, EveryElementTypeAndHeadSize) {
+  std::uint64_t seed = 0;
+  for (const KvType type : kKvTypes) {
+    for (const std::int64_t d : kSizes) {
+      if (d % kv_block(type) != 0) continue;
+      DecodeProblem p{.cache = cache_of(type, type, d, d), .lengths = {70, 17}, .seed = ++seed};
+      p.group = kGroupSizes[seed % std::size(kGroupSizes)];
+      expect_holds<TypeParam>(p);
+    }
+  }
+}
+
+TYPED_TEST(Decode, EveryLengthAndPageSize) {
+  std::uint64_t seed = 0;
+  for (const std::int64_t length : kCachedLengths) {
+    for (const std::int64_t tokens : {16, 48, 64, 0}) {
+      DecodeProblem p{.cache = cache_of(KvType::f16, KvType::int8, 40, 31), .lengths = {length}};
+      p.cache.page_tokens = tokens;
+      p.seed = ++seed;
+      expect_holds<TypeParam>(p);
+    }
+  }
+}
+
+TYPED_TEST(Decode, EveryGroupAndNumberOfRows) {
+  std::uint64_t seed = 0;
+  for (const std::int64_t group : kGroupSizes) {
+    for (const std::int64_t rows : kRowCounts) {
+      DecodeProblem p{.cache = cache_of(KvType::bf16, KvType::f32, 33, 64), .lengths = {1030, 90}};
+      p.group = group;
+      p.rows = rows;
+      p.seed = ++seed;
+      expect_holds<TypeParam>(p);
+    }
+  }
+}
+
+TYPED_TEST(Decode, NothingToDo) {
+  const KvCacheOptions options = cache_of(KvType::f32, KvType::f32, 8, 8);
+  expect_holds<TypeParam>({.cache = options, .lengths = {}});
+  expect_holds<TypeParam>({.cache = options, .lengths = {0, 0}});
+  expect_holds<TypeParam>({.cache = options, .lengths = {20}, .rows = 0});
+}
+
+// Scores that grow from key to key raise the reference again and again, in every chunk.
+TYPED_TEST(Decode, GrowingScores) {
+  KvCacheOptions options = cache_of(KvType::f32, KvType::f32, 16, 16);
+  Cached cached = make_sequences(options, {2100});
+  Inputs<float> tokens = random_tokens(options, 2100, 3);
+  for_each_index(tokens.k.shape(), [&](auto, auto h, auto s, auto d) {
+    tokens.k.at(0, h, s, d) = d == 0 ? float(s) * 0.25F : 0;
+  });
+  ASSERT_TRUE(append_part(cached, 0, tokens, 0, 2100).ok());
+  auto q = normal_tensor<TypeParam>({1, 3, 2, 16}, 4);
+  for (std::int64_t h = 0; h < 3; ++h) {
+    q.at(0, h, 0, 0) = converted<TypeParam>(float(h + 1));
+    q.at(0, h, 1, 0) = converted<TypeParam>(-float(h + 1));
+  }
+  const auto result = run_decode(cached, q);
+  EXPECT_TRUE(matches_oracle(cached, q, {}, result));
+}
+
+}  // namespace
+}  // namespace regard::test
