@@ -29,7 +29,8 @@ Status check_reach(const std::string& name, const KvView& cache, const std::int6
     std::int64_t step = 0;
     const bool overflow =
         __builtin_mul_overflow(std::max<std::int64_t>(counts[axis] - 1, 0), steps[axis], &step);
-    if (overflow || std::max(step, -step) > kFarthest || (reach += std::abs(step)) > kFarthest) {
+    if (overflow || step > kFarthest || step < -kFarthest ||
+        (reach += std::abs(step)) > kFarthest) {
       return invalid(name + ": a distance of " + to_string(steps[axis]) + " bytes times " +
                      to_string(counts[axis]) + " leaves the address space");
     }
@@ -117,9 +118,40 @@ Status check_cache(const KvView& cache) {
       return invalid("lengths: " + to_string(length) + " is not in [0, " +
                      to_string(std::numeric_limits<std::int32_t>::max()) + "]");
     }
+    if (held_from(cache, n) < 0) {
+      return invalid("held_from: " + to_string(held_from(cache, n)) + " is below 0");
+    }
     if (Status status = check_table(cache, n); !status.ok()) return status;
   }
   return {};
+}
+
+/// One sequence of rows for each of the cache, in the words of a decode call.
+Status check_starts(const ConstTensor& q, const KvView& cache, const DecodeRows& rows) {
+  const std::size_t sequences = cache.lengths.size();
+  if (rows.starts.empty()) {
+    if (q.shape[0] == std::int64_t(sequences)) return {};
+    return invalid("q: batch " + to_string(q.shape[0]) + " differs from the cache's " +
+                   to_string(sequences) + " sequences");
+  }
+  if (q.shape[0] != 1) {
+    return invalid("q: batch " + to_string(q.shape[0]) + " of packed sequences differs from 1");
+  }
+  if (rows.starts.size() != sequences + 1) {
+    return invalid("starts: " + to_string(rows.starts.size()) +
+                   " numbers differ from 1 more than " + to_string(sequences) + " sequences");
+  }
+  if (rows.starts.front() != 0) {
+    return invalid("starts: the first is " + to_string(rows.starts.front()) + ", it must be 0");
+  }
+  for (std::size_t n = 1; n <= sequences; ++n) {
+    if (rows.starts[n] >= rows.starts[n - 1]) continue;
+    return invalid("starts: " + to_string(rows.starts[n]) + " is below the one before it, " +
+                   to_string(rows.starts[n - 1]));
+  }
+  if (rows.starts.back() == q.shape[2]) return {};
+  return invalid("starts: the last is " + to_string(rows.starts.back()) + ", but q has " +
+                 to_string(q.shape[2]) + " rows");
 }
 
 /// A view of bytes, so that outputs are known not to overlap the cache.
@@ -213,6 +245,7 @@ Status make_decode_call(const ConstTensor& q, const KvView& cache, const DecodeR
                        " reads no cache, decode does");
   }
   if (Status status = check_outputs_served(outputs); !status.ok()) return status;
+  if (Status status = check_starts(q, cache, rows); !status.ok()) return status;
   call.cache = cache;
   call.rows = rows;
   if (Status status = take_shapes(q, outputs, options, call); !status.ok()) return status;
