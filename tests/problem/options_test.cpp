@@ -201,11 +201,6 @@ const Refusal kUnserved[] = {
      kInvalid,
      "path",
      {"tiles", "precision high"}},
-    {"Decode",
-     [](Call& call) { call.options.path = Path::decode; },
-     kUnsupported,
-     "path",
-     {"decode"}},
 };
 INSTANTIATE_TEST_SUITE_P(Unserved, BadOptions, testing::ValuesIn(kUnserved), refusal_name);
 
