@@ -44,7 +44,7 @@ Status run_call(const Context& context, const Inputs& in, const Outputs& outputs
   Prepared prepared;
   Status status = prepare(context, in, outputs, options, prepared);
   if (status.ok()) {
-    status = problem::check_memory(prepared.call.problem, prepared.plan.scratch_bytes);
+    status = problem::check_decode_memory(prepared.call, prepared.plan.scratch_bytes);
   }
   if (!status.ok()) return status;
   return run::run_decode_plan(prepared.source(), prepared.plan, options.cancel, *context.state());

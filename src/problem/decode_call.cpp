@@ -4,8 +4,10 @@
 #include <cstddef>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "base/status_text.h"
+#include "problem/overlap.h"
 #include "problem/visible.h"
 
 namespace regard::problem {
@@ -252,6 +254,26 @@ Status make_decode_call(const ConstTensor& q, const KvView& cache, const DecodeR
   if (Status status = check_tree(call); !status.ok()) return status;
   call.problem.k = bytes_of(cache, cache.k);
   call.problem.v = bytes_of(cache, cache.v);
+  return {};
+}
+
+Status check_decode_memory(const DecodeCall& call, std::int64_t scratch_bytes) {
+  if (Status status = check_memory(call.problem, scratch_bytes); !status.ok()) return status;
+  const Outputs& o = call.problem.outputs;
+  for (const auto& [name, rows] : {std::pair{"k", &call.cache.k}, std::pair{"v", &call.cache.v}}) {
+    const std::int64_t bytes = kv_scale_bytes(rows->type, rows->head_size);
+    if (bytes == 0) continue;
+    const ConstTensor scales{
+        rows->scales,
+        DType::boolean,
+        {call.cache.pages, call.cache.kv_heads, call.cache.page_tokens, bytes},
+        {rows->scale_page_bytes, rows->scale_head_bytes, rows->scale_token_bytes, 1}};
+    for (const auto& [output, tensor] : {std::pair{"out", &o.out}, std::pair{"lse", &o.lse}}) {
+      if (tensor->data && overlap(*tensor, scales)) {
+        return invalid(std::string(output) + ": its memory overlaps that of " + name + ".scales");
+      }
+    }
+  }
   return {};
 }
 

@@ -286,6 +286,7 @@ const DecodeRefusal kMemory[] = {
      },
      "lse"},
     {"OutInQ", [](DecodeRequest& r) { r.outputs.out.data = r.q_memory.data(); }, "out"},
+    {"OutInScales", [](DecodeRequest& r) { r.outputs.out.data = r.scales.data() + 40; }, "out"},
     {"SmallScratch",
      [](DecodeRequest& r) {
        alignas(64) static std::byte few[64];
@@ -298,12 +299,13 @@ TEST(DecodeMemory, IsRefusedByItsName) {
   for (const DecodeRefusal& refusal : kMemory) {
     DecodeRequest request;
     refusal.spoil(request);
-    const std::vector<float> k = request.k_memory;
+    const std::vector<float> k = request.k_memory, scales = request.scales;
     const Status status = request.run();
     EXPECT_EQ(status.code(), StatusCode::invalid_argument) << refusal.name;
     EXPECT_EQ(status.message().rfind(std::string(refusal.sentence) + ": ", 0), 0U)
         << refusal.name << ": " << status.message();
-    EXPECT_TRUE(request.is_untouched() && request.k_memory == k) << refusal.name;
+    EXPECT_TRUE(request.is_untouched() && request.k_memory == k && request.scales == scales)
+        << refusal.name;
   }
 }
 
