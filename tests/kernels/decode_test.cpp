@@ -2,6 +2,7 @@
 // around the edges of tiles, blocks and chunks, groups, pages and every option.
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <random>
 
 #include "kernels/cached.h"
@@ -161,6 +162,41 @@ TYPED_TEST(Decode, GrowingScores) {
   }
   const auto result = run_decode(cached, q);
   EXPECT_TRUE(matches_oracle(cached, q, {}, result));
+}
+
+// A finite minimum is a number, whole chunks of it too; so are scales of 0 and below.
+TYPED_TEST(Decode, ScoresAtTheEndsOfTheirRange) {
+  constexpr float kMost = std::numeric_limits<float>::max();
+  constexpr std::int64_t kLength = 2100;
+  const Cached cached =
+      make_cached(cache_of(KvType::f32, KvType::f16, 40, 24), {kLength, kLength - 1000}, 3);
+  const auto q = normal_tensor<TypeParam>({2, 3, 4, 40}, 4, Layout::bhsd, 3);
+  TestTensor<float> bias({1, 1, 4, kLength});
+  for_each_index(bias.shape(), [&](auto, auto, auto i, auto j) {
+    const bool lowest = i == 0 || (i == 1 && j < 1024) || (i == 2 && j >= 1024);
+    bias.at(0, 0, i, j) = lowest ? -kMost : i == 3 && j % 500 == 7 ? kMost : 0;
+  });
+  for (const double scale : {0.0, -0.5, 4.0, 1e-30}) {
+    for (const bool biased : {false, true}) {
+      SCOPED_TRACE(testing::Message() << "scale " << scale << " bias " << biased);
+      Options call;
+      call.scale = scale;
+      if (biased) call.bias = bias.view();
+      EXPECT_TRUE(matches_oracle(cached, q, call, run_decode(cached, q, call)));
+    }
+  }
+}
+
+TYPED_TEST(Decode, SinksOfEveryKind) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const Cached cached = make_cached(cache_of(KvType::f32, KvType::f32, 32, 8), {1100, 0, 3}, 3);
+  const auto q = normal_tensor<TypeParam>({3, 6, 2, 32}, 4);
+  TestTensor<double> sinks({1, 6, 1, 1});
+  const double logits[] = {-kInfinity, 0, 3, 200, -200, 1e-3};
+  for (std::int64_t h = 0; h < 6; ++h) sinks.at(0, h, 0, 0) = logits[h];
+  Options call;
+  call.sinks = sinks.view();
+  EXPECT_TRUE(matches_oracle(cached, q, call, run_decode(cached, q, call)));
 }
 
 }  // namespace
