@@ -199,5 +199,28 @@ TYPED_TEST(Decode, SinksOfEveryKind) {
   EXPECT_TRUE(matches_oracle(cached, q, call, run_decode(cached, q, call)));
 }
 
+// Out in another float type, and either output alone.
+TYPED_TEST(Decode, OutputsAsAskedFor) {
+  const Cached cached = make_cached(cache_of(KvType::int8, KvType::f16, 40, 24), {1100, 70}, 3);
+  const auto q = normal_tensor<TypeParam>({2, 3, 2, 40}, 4);
+  const auto both = run_decode(cached, q);
+  const auto run = [&](const Outputs& outputs) {
+    const Status status =
+        decode(one_thread(), q.view(), cached.cache, cached.sequences, {}, outputs);
+    EXPECT_TRUE(status.ok()) << status.message();
+  };
+  Decoded<TypeParam> one(q.shape(), 24);
+  run({.out = one.out.tensor(), .lse = {}, .weights = {}});
+  EXPECT_TRUE(one.out.same_bits(both.out));
+  run({.out = {}, .lse = one.lse.tensor(), .weights = {}});
+  EXPECT_TRUE(one.lse.same_bits(both.lse));
+  Decoded<float> wide(q.shape(), 24);
+  Decoded<F16> narrow(q.shape(), 24);
+  run(wide.outputs());
+  run(narrow.outputs());
+  EXPECT_TRUE(wide.out.template copy<TypeParam>().same_bits(both.out));
+  EXPECT_TRUE(narrow.out.same_bits(wide.out.template copy<F16>()));
+}
+
 }  // namespace
 }  // namespace regard::test
