@@ -1,4 +1,5 @@
-// regard bench: speed over a grid of calls beside the peak, or what options cost.
+// regard bench: speed over a grid of calls beside the peak, what options cost, or how fast `decode`
+// reads its cache.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "bench_compare.h"
+#include "bench_decode.h"
 #include "bench_options.h"
 #include "bench_record.h"
 #include "bench_table.h"
@@ -22,7 +24,9 @@
 namespace regard::cli {
 namespace {
 
-constexpr char kUsage[] = "bench [FLAGS]\n       regard bench options [FLAGS]";
+constexpr char kUsage[] =
+    "bench [FLAGS]\n       regard bench options [FLAGS]\n"
+    "       regard bench decode [FLAGS]";
 constexpr char kMore[] =
     "The rows are all combinations of the shapes, masks, types and threads that are given; each\n"
     "of these flags takes a list with commas, or comes several times. A shape is BxHxSxD. Where\n"
@@ -55,22 +59,27 @@ constexpr char kMore[] =
     "'over' marks a row above it, and is no error: other programs on this machine cost time too.\n"
     "Rows of 8 S run one head at eight times the length. Of every call 16 rows are checked before\n"
     "it is timed: out, log-sum-exp, weights, entropy and top keys, but not key masses.\n"
+    "\n";
+constexpr char kExamples[] =
     "\n"
     "Examples:\n"
     "  regard bench\n"
     "  regard bench --shape 1x8x2048x64,1x8x4096x64 --dtype f32,f64 --threads 1,2\n"
     "  regard bench --shape 1x32/8x2048x128 --mask causal,window:255,0 --json before.json\n"
     "  regard bench --compare before.json\n"
-    "  regard bench options --repeats 10\n";
+    "  regard bench options --repeats 10\n"
+    "  regard bench decode --kv f32,f16,int8 --rows 1,4 --repeats 20\n"
+    "  regard bench decode --prefix 7000 --rows 1,4\n";
 
 struct BenchFlags {
-  std::string what;  ///< "" or "options"
+  std::string what;  ///< "", "options" or "decode"
   std::vector<BenchShape> shapes;
   std::vector<BenchMask> masks;
   std::vector<DType> dtypes;
   std::vector<std::int64_t> threads;
   std::optional<std::int64_t> repeats, runs;
   std::string json, compare;
+  DecodeFlags decode;
 
   bool no_grid() const {
     return shapes.empty() && masks.empty() && dtypes.empty() && threads.empty();
@@ -176,15 +185,35 @@ int bench_the_options(const BenchFlags& flags, JsonFile* json) {
   return bench_options(workload, effort_of(flags, {}).repeats, json);
 }
 
+int bench_the_decode(const BenchFlags& flags, JsonFile* json) {
+  const auto refuse = [](bool given, const char* name) {
+    if (given) throw Error(fmt::format("{}: 'bench decode' has flags of its own", name));
+  };
+  refuse(!flags.shapes.empty(), "--shape");
+  refuse(!flags.masks.empty(), "--mask");
+  refuse(!flags.dtypes.empty(), "--dtype");
+  refuse(flags.runs.has_value(), "--runs");
+  refuse(!flags.compare.empty(), "--compare");
+  std::vector<std::int64_t> threads;
+  for (const std::int64_t given : or_else(flags.threads, {1})) {
+    threads.push_back(thread_count(given));
+  }
+  return bench_decode(flags.decode, threads, effort_of(flags, {.repeats = 15}).repeats, json);
+}
+
 int run(const BenchFlags& flags) {
-  const bool options = !flags.what.empty();
-  if (options && flags.what != "options") {
-    throw Error(fmt::format("'{}' is not 'options', the one other table{}", flags.what,
-                            did_you_mean(flags.what, {"options"})));
+  const bool options = flags.what == "options", decode = flags.what == "decode";
+  if (!options && !decode && !flags.what.empty()) {
+    throw Error(fmt::format("'{}' is neither 'options' nor 'decode', the other tables{}",
+                            flags.what, did_you_mean(flags.what, {"options", "decode"})));
+  }
+  if (const char* name = flags.decode.given(); name && !decode) {
+    throw Error(fmt::format("{}: it belongs to 'bench decode'", name));
   }
   std::optional<JsonFile> json;
   if (!flags.json.empty()) json.emplace("--json", flags.json);
   JsonFile* const file = json ? &*json : nullptr;
+  if (decode) return bench_the_decode(flags, file);
   return options ? bench_the_options(flags, file) : bench_grid(flags, file);
 }
 
@@ -229,10 +258,12 @@ Command add_bench(CLI::App& program) {
   const auto flags = std::make_shared<BenchFlags>();
   CLI::App* app = add_command(program, "bench", "speed, and its share of the machine's peak");
   begin_group(*app, "Flags");
-  add_word(*app, "what", "'options', or nothing", flags->what);
+  add_word(*app, "what", "'options', 'decode', or nothing", flags->what);
   add_grid_flags(*app, *flags);
+  add_decode_flags(*app, flags->decode);
   begin_group(*app, "How it is measured");
-  add_integer(*app, {"--repeats", "N", "turns of peak and attention; default 5"}, flags->repeats);
+  add_integer(*app, {"--repeats", "N", "turns of the two; default 5, of 'decode' 15"},
+              flags->repeats);
   add_integer(*app, {"--runs", "N", "measure each row N times and keep the best; default 1"},
               flags->runs);
   begin_group(*app, "Files");
@@ -240,7 +271,8 @@ Command add_bench(CLI::App& program) {
            flags->json);
   add_text(*app, {"--compare", "FILE", "set the rows beside those of an earlier --json FILE"},
            flags->compare);
-  return {app, kUsage, kMore, [flags] { return run(*flags); }};
+  return {app, kUsage, kMore + std::string(kDecodeHelp) + kExamples,
+          [flags] { return run(*flags); }};
 }
 
 }  // namespace regard::cli

@@ -1,5 +1,5 @@
-// What this machine is to the library: instruction sets, caches, and the multiply-add peak that
-// speeds are compared with.
+// What this machine is to the library: instruction sets, caches, and what speeds are compared
+// with: the multiply-add peak and the plain read.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "regard/export.h"
+#include "regard/kv_cache.h"
 #include "regard/status.h"
 #include "regard/tensor.h"
 
@@ -44,5 +45,18 @@ REGARD_API Status measure_peak(std::string_view unit, DType dtype, int repeats,
 /// Multiply-add peak of one core with the ISA in use, that of "fma" above, for a type that
 /// is computed in. Errors: those of describe_machine; unsupported for half types.
 REGARD_API Status measure_peak(DType dtype, int repeats, double& flops) noexcept;
+
+/// What one thread reads of a cached sequence: part `part` of `parts`, each of as many KV heads of
+/// pages as the others, or one more.
+struct CacheRead {
+  std::int64_t sequence = 0;
+  int part = 0, parts = 1;
+};
+
+/// Seconds in which the calling thread reads K, V and scales of its part once, as they are stored,
+/// with the widest loads of the ISA in use and nothing else: what `decode` of the sequence is set
+/// against. Errors: those of describe_machine; invalid_argument.
+REGARD_API Status measure_read(const KvCache& cache, const CacheRead& what,
+                               double& seconds) noexcept;
 
 }  // namespace regard

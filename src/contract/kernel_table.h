@@ -1,6 +1,7 @@
 // Everything one ISA offers, as plain function pointers and numbers.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "contract/decode.h"
@@ -14,6 +15,11 @@ struct PeakLoop {
   std::int64_t flops_per_iteration = 0;
 };
 
+/// Reads every byte once, with the ISA's widest loads, and does nothing else.
+struct ReadLoop {
+  void (*run)(const std::byte* begin, std::int64_t bytes) noexcept = nullptr;
+};
+
 /// An ISA holds what it adds; null: the one before it in the list serves.
 struct KernelTable {
   const DirectKernel* direct_f32 = nullptr;
@@ -24,6 +30,7 @@ struct KernelTable {
   const PeakLoop* peak_f32 = nullptr;
   const PeakLoop* peak_f64 = nullptr;
   const PeakLoop* peak_bf16 = nullptr;
+  const ReadLoop* read = nullptr;
 };
 
 }  // namespace regard::contract

@@ -12,5 +12,6 @@ extern const contract::DecodeKernel kDecodeF32;
 extern const contract::DecodeKernel kDecodeF64;
 extern const contract::PeakLoop kPeakF32;
 extern const contract::PeakLoop kPeakF64;
+extern const contract::ReadLoop kRead;
 
 }  // namespace regard::REGARD_ISA

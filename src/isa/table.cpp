@@ -13,6 +13,7 @@ constinit const contract::KernelTable kTable = {
     .decode_f64 = &kDecodeF64,
     .peak_f32 = &kPeakF32,
     .peak_f64 = &kPeakF64,
+    .read = &kRead,
 };
 
 }  // namespace regard::REGARD_ISA

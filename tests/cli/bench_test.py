@@ -155,7 +155,7 @@ class Mistakes(support.Case):
                 (["--mask", "window:3,4,5"], "--mask: 'window:3,4,5' is not window:LEFT,RIGHT"),
                 (["--mask", "window:-2,0"], "--mask: 'window:-2,0' is not window:LEFT,RIGHT"),
                 (["--mask", "3,0"], "--mask: '3' is not one of"),
-                (["--mask", "plain", "surplus"], "'surplus' is not 'options'"),
+                (["--mask", "plain", "surplus"], "'surplus' is neither 'options' nor 'decode'"),
                 (["--dtype", "f23"], "--dtype: 'f23' is not one of f32, f64, f16, bf16"),
                 (["--threads", "1,2000"], "--threads: 2000 is not in [0, 1024]"),
                 (["--threads", "1,"], "--threads: '' is not a whole number"),
@@ -163,8 +163,10 @@ class Mistakes(support.Case):
                 (["--runs", "0"], "--runs: 0 is not in [1"),
                 (["--json", "absent/x.json"], "--json: absent/x.json: cannot be written"),
                 (["--shape"], "--shape: its value is missing; it takes BxHxSxD,..."),
-                (["optoins"], "'optoins' is not 'options', the one other table; did you mean "
-                 "options?"),
+                (["optoins"], "'optoins' is neither 'options' nor 'decode', the other tables; "
+                 "did you mean options?"),
+                (["--kv", "int8"], "--kv: it belongs to 'bench decode'"),
+                (["options", "--keys", "9"], "--keys: it belongs to 'bench decode'"),
                 (["options", "--dtype", "f32"], "--dtype: 'bench options' is f32"),
                 (["options", "--mask", "plain"], "--mask: 'bench options' has masks"),
                 (["options", "--runs", "2"], "--runs: 'bench options' makes one run"),

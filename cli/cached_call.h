@@ -1,0 +1,87 @@
+// Calls of `decode` over a cache of their own, to be timed: a cache of several layers, each a
+// sequence of normal numbers, and the plain read of what a layer holds.
+#pragma once
+
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "regard/check.h"
+#include "regard/decode.h"
+
+namespace regard::cli {
+
+enum class MemoryKind {
+  ram,    ///< layers in rotation, beside each of them four times the last-level cache
+  cache,  ///< one layer again and again
+};
+
+const char* memory_name(MemoryKind memory) noexcept;
+
+struct DecodeWorkload {
+  KvType type = KvType::f32;
+  std::int64_t rows = 1;  ///< query heads that share a KV head, one row each
+  std::int64_t kv_heads = 8;
+  std::int64_t keys = 8192;
+  std::int64_t head_size = 128;
+  std::int64_t page_tokens = 0;  ///< 0: contiguous, else pages in random order
+  int threads = 1;
+  MemoryKind memory = MemoryKind::ram;
+
+  /// Bytes of K, V and scales that a call reads.
+  std::int64_t bytes() const;
+};
+
+class CachedCall {
+ public:
+  explicit CachedCall(const DecodeWorkload& workload);
+
+  std::int64_t layers() const { return std::int64_t(layers_.size()); }
+  /// Of one call, the mean of `calls` in a row.
+  double seconds(std::int64_t layer, int calls) const;
+  /// Of the plain read of the layer, by as many threads.
+  double read_seconds(std::int64_t layer) const;
+  /// Computes a layer and judges 16 rows by the oracle over what the cache holds.
+  CheckReport check_sample(std::int64_t layer) const;
+
+ private:
+  void fill(std::mt19937_64& engine);
+
+  DecodeWorkload workload_;
+  KvCache cache_;
+  std::vector<std::int64_t> layers_;  ///< sequences
+  Context context_;
+  std::vector<float> queries_;
+  mutable std::vector<float> out_;
+  ConstTensor q_;
+  Outputs outputs_;
+};
+
+/// Sequences that share a prefix.
+struct SharedWorkload {
+  DecodeWorkload each;  ///< `keys` are those of one sequence, the prefix included
+  std::int64_t prefix = 0, sequences = 8;
+};
+
+class SharedCall {
+ public:
+  explicit SharedCall(const SharedWorkload& workload);
+
+  /// All sequences in one call.
+  double seconds_together() const;
+  /// A call for each of them.
+  double seconds_apart() const;
+  /// Judges 16 rows of the last sequence, as computed with the others.
+  CheckReport check_sample() const;
+
+ private:
+  SharedWorkload workload_;
+  KvCache cache_;
+  std::vector<std::int64_t> forks_;
+  Context context_;
+  std::vector<float> queries_;
+  mutable std::vector<float> out_;
+};
+
+}  // namespace regard::cli
