@@ -2,7 +2,7 @@
 """Decode beside PyTorch: one row of each query head over cached keys, `regard_decode` over a
 contiguous KvCache and scaled_dot_product_attention over tensors of the same numbers, in turns."""
 import argparse
-import os
+import pathlib
 import sys
 
 import compare
@@ -27,10 +27,15 @@ def parsed() -> argparse.Namespace:
     return options
 
 
+def last_level() -> int:
+    """Bytes of the largest cache as the system gives them, else 32 MiB."""
+    sizes = pathlib.Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size")
+    return max((int(size.read_text().rstrip("K\n")) << 10 for size in sizes), default=32 << 20)
+
+
 def layer_count(layer_bytes: int, from_ram: bool) -> int:
     """Layers of each library."""
-    last_level = os.sysconf("SC_LEVEL3_CACHE_SIZE") or 32 << 20
-    return 1 - -LAYERS_BEHIND * last_level // layer_bytes if from_ram else 1
+    return 1 - -LAYERS_BEHIND * last_level() // layer_bytes if from_ram else 1
 
 
 def measure(options: argparse.Namespace, dtype: str, from_ram: bool) -> bool:

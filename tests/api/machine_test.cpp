@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <vector>
 
 #include "regard/attention.h"
 #include "regard/context.h"
@@ -102,6 +103,41 @@ TEST(Peak, OfHalfTypesIsUnsupported) {
     EXPECT_EQ(status.message().rfind("dtype: ", 0), 0U) << status.message();
     EXPECT_EQ(flops, -1);
   }
+}
+
+TEST(Read, TakesTimeAndRefusesWhatIsNotThere) {
+  KvCacheOptions options;
+  options.k_type = KvType::int8;  // scales apart
+  options.v_type = KvType::f32;
+  options.kv_heads = 3;
+  options.k_head_size = options.v_head_size = 40;
+  options.page_tokens = 16;
+  options.pages = 4;
+  KvCache cache;
+  double seconds = -1;
+  EXPECT_EQ(measure_read(cache, {}, seconds).code(), StatusCode::invalid_argument);
+  ASSERT_TRUE(KvCache::create(options, cache).ok());
+  CacheRead what;
+  ASSERT_TRUE(cache.add(what.sequence).ok());
+  const Shape shape = {1, 3, 50, 40};  // the last page is used in part
+  const std::vector<float> numbers(std::size_t(3 * 50 * 40), 1.0F);
+  const ConstTensor tokens = view(numbers.data(), shape);
+  ASSERT_TRUE(cache.append(what.sequence, tokens, tokens).ok());
+  what.parts = 2;
+  for (what.part = 0; what.part < 2; ++what.part) {
+    seconds = -1;
+    const Status status = measure_read(cache, what, seconds);
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_GE(seconds, 0);
+  }
+  seconds = -1;
+  const Status status = measure_read(cache, what, seconds);
+  EXPECT_EQ(status.code(), StatusCode::invalid_argument);
+  EXPECT_EQ(status.message(), "part: 2 is not in [0, 2)");
+  what.part = 0;
+  ++what.sequence;
+  EXPECT_EQ(measure_read(cache, what, seconds).code(), StatusCode::invalid_argument);
+  EXPECT_EQ(seconds, -1);
 }
 
 }  // namespace
