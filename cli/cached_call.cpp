@@ -141,24 +141,28 @@ double CachedCall::seconds(std::int64_t layer, int calls) const {
   return seconds_since(start) / calls;
 }
 
-double CachedCall::read_seconds(std::int64_t layer) const {
+double CachedCall::read_seconds(std::int64_t layer, int reads) const {
   const int threads = workload_.threads;
   std::vector<double> times(std::size_t(threads), 0.0);
   std::vector<Status> outcomes(times.size());
   std::atomic<int> waiting{threads};
   const auto read = [&](int part) {
+    const CacheRead what = {layers_[std::size_t(layer)], part, threads};
+    Status& outcome = outcomes[std::size_t(part)];
     --waiting;
-    while (waiting.load() > 0) {  // all begin together
+    while (waiting.load() > 0) std::this_thread::yield();  // all begin together
+    for (int n = 0; n < reads && outcome.ok(); ++n) {
+      double seconds = 0;
+      outcome = measure_read(cache_, what, seconds);
+      times[std::size_t(part)] += seconds;
     }
-    outcomes[std::size_t(part)] = measure_read(cache_, {layers_[std::size_t(layer)], part, threads},
-                                               times[std::size_t(part)]);
   };
   std::vector<std::thread> others;
   for (int part = 1; part < threads; ++part) others.emplace_back(read, part);
   read(0);
   for (std::thread& thread : others) thread.join();
   for (const Status& outcome : outcomes) require(outcome);
-  return *std::max_element(times.begin(), times.end());
+  return *std::max_element(times.begin(), times.end()) / reads;
 }
 
 CheckReport CachedCall::check_sample(std::int64_t layer) const {

@@ -40,8 +40,8 @@ class CachedCall {
   std::int64_t layers() const { return std::int64_t(layers_.size()); }
   /// Of one call, the mean of `calls` in a row.
   double seconds(std::int64_t layer, int calls) const;
-  /// Of the plain read of the layer, by as many threads.
-  double read_seconds(std::int64_t layer) const;
+  /// Of one plain read of the layer by as many threads, the mean of `reads` in a row.
+  double read_seconds(std::int64_t layer, int reads) const;
   /// Computes a layer and judges 16 rows by the oracle over what the cache holds.
   CheckReport check_sample(std::int64_t layer) const;
 

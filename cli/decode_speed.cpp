@@ -27,12 +27,6 @@ void let_threads_sleep(int threads) {
   if (threads > 1) std::this_thread::sleep_for(std::chrono::milliseconds(5));
 }
 
-double read_seconds(const CachedCall& call, std::int64_t layer, int calls) {
-  double sum = 0;
-  for (int n = 0; n < calls; ++n) sum += call.read_seconds(layer);
-  return sum / calls;
-}
-
 }  // namespace
 
 DecodeSpeed measure_decode(const DecodeWorkload& workload, int repeats) {
@@ -50,7 +44,7 @@ DecodeSpeed measure_decode(const DecodeWorkload& workload, int repeats) {
     // Half a round apart: all layers are touched between two uses of the same.
     decodes.push_back(call.seconds(turn % call.layers(), calls));
     let_threads_sleep(workload.threads);
-    reads.push_back(read_seconds(call, (turn + call.layers() / 2) % call.layers(), calls));
+    reads.push_back(call.read_seconds((turn + call.layers() / 2) % call.layers(), calls));
   }
   speed.decode = times_of(decodes);
   speed.read = times_of(reads);
