@@ -94,7 +94,7 @@ struct KvView {
   std::span<const std::int32_t* const> page_tables;
   std::span<const std::int64_t> lengths;  ///< tokens of each sequence, dropped ones included
   /// Tokens [keep_first, held_from[n]) of sequence n have been dropped: no row sees them, and their
-  /// entries of the page table are not read. Empty: all are there.
+  /// entries of the page table may hold anything. Empty: all are there.
   std::span<const std::int64_t> held_from;
   /// The first tokens, which a window does not hide: the sinks of a streaming cache.
   std::int64_t keep_first = 0;
