@@ -119,62 +119,75 @@ inline float read_scale_f32(const std::byte* from) {
   return scale;
 }
 
-/// fp8 is half of an f16: e5m2 its upper byte, e4m3 the same fields with another bias.
-inline float fp8_e5m2_to_f32(std::uint8_t x) {
-  return f16_to_f32(std::uint16_t(x << 8));
+/// The bits of an f16: fp8 is half of one, e5m2 its upper byte, e4m3 its fields with another bias,
+/// so that 2^8 times it is meant.
+inline std::uint16_t e5m2_as_f16(std::uint8_t x) {
+  return std::uint16_t(x << 8);
 }
-inline float fp8_e4m3_to_f32(std::uint8_t x) {
-  if ((x & 0x7f) == 0x7f) return __builtin_nanf("");
-  return f16_to_f32(std::uint16_t((x & 0x80) << 8 | (x & 0x7f) << 7)) * 0x1p8f;
-}
-
-/// Element n of 32 in a block whose bytes are `bytes`.
-inline int int4_at(const std::uint8_t* bytes, int n) {
-  return (bytes[n / 2] >> (n % 2 * 4) & 15) - 8;
-}
-inline int q4_at(const std::uint8_t* bytes, int n) {
-  return (bytes[n % 16] >> (n / 16 * 4) & 15) - 8;
+inline std::uint16_t e4m3_as_f16(std::uint8_t x) {
+  constexpr int nan = 0x7e00;
+  const int magnitude = x & 0x7f;
+  return std::uint16_t((x & 0x80) << 8 | (magnitude == 0x7f ? nan : magnitude << 7));
 }
 
-/// Column n of a quantised row without its scale.
-inline int integer_at(contract::RowFormat format, const std::byte* row, std::int64_t n) {
-  using contract::RowFormat;
+inline void convert_fp8(bool e5m2, const std::byte* row, std::int64_t columns, float* target) {
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(row);
-  const std::int64_t block = n / 32;
-  const int place = int(n % 32);
-  switch (format) {
-    case RowFormat::int4_32:
-      return int4_at(bytes + block * 16, place);
-    case RowFormat::q8_0:
-      return static_cast<std::int8_t>(bytes[block * 34 + 2 + place]);
-    case RowFormat::q4_0:
-      return q4_at(bytes + block * 18 + 2, place);
-    default:
-      return static_cast<std::int8_t>(bytes[n]);
+  const float factor = e5m2 ? 1.0f : 0x1p8f;
+  for (std::int64_t d = 0; d < columns; d += kChunk) {
+    const std::int64_t count = smaller(kChunk, columns - d);
+    std::uint16_t halves[kChunk];
+    for (std::int64_t n = 0; n < count; ++n) {
+      halves[n] = e5m2 ? e5m2_as_f16(bytes[d + n]) : e4m3_as_f16(bytes[d + n]);
+    }
+    f16_to_f32(halves, count, target + d);
+    for (std::int64_t n = 0; n < count; ++n) target[d + n] *= factor;
   }
 }
 
-/// Column n of a quantised row.
-inline float quantised_at(contract::RowFormat format, const FormatShape& shape, RowAt row,
-                          std::int64_t n) {
-  const float value = float(integer_at(format, row.data, n));
-  if (shape.scale_a_row) return value * read_scale_f32(row.scales);
-  const std::byte* scale = shape.block_bytes ? row.data + n / 32 * shape.block_bytes
-                                             : row.scales + n / 32 * shape.scale_bytes;
-  return value * read_scale_f16(scale);
+/// The integers of a block of 32: bytes, or nibbles less 8, two a byte.
+inline void unpack_block(contract::RowFormat format, const std::uint8_t* bytes,
+                         std::int8_t (&integers)[32]) {
+  using contract::RowFormat;
+  if (format != RowFormat::int4_32 && format != RowFormat::q4_0) {
+    __builtin_memcpy(integers, bytes, sizeof integers);
+    return;
+  }
+  const bool pairs = format == RowFormat::int4_32;  // neighbours share a byte, else n and n + 16
+  for (int n = 0; n < 16; ++n) {
+    integers[pairs ? 2 * n : n] = std::int8_t((bytes[n] & 15) - 8);
+    integers[pairs ? 2 * n + 1 : n + 16] = std::int8_t((bytes[n] >> 4) - 8);
+  }
 }
 
-/// One row converted to T, in the order of its columns. f64 is converted to f64 alone.
+/// A quantised row: integers times the scale of the row or block.
+inline void convert_quantised(contract::RowFormat format, RowAt row, std::int64_t columns,
+                              float* target) {
+  const FormatShape shape = shape_of(format);
+  const std::int64_t step = shape.block_bytes ? shape.block_bytes : 32 * shape.bits / 8;
+  const std::byte* at = row.data;
+  for (std::int64_t d = 0; d < columns; d += 32, at += step) {
+    const float scale = shape.scale_a_row   ? read_scale_f32(row.scales)
+                        : shape.block_bytes ? read_scale_f16(at)
+                                            : read_scale_f16(row.scales + d / 32 * 2);
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(at + (shape.block_bytes ? 2 : 0));
+    const std::int64_t count = smaller(32, columns - d);
+    std::int8_t integers[32];
+    if (count == 32) {
+      unpack_block(format, bytes, integers);
+    } else {
+      __builtin_memcpy(integers, bytes, std::size_t(count));  // int8: other blocks are whole
+    }
+    for (std::int64_t n = 0; n < count; ++n) target[d + n] = float(integers[n]) * scale;
+  }
+}
+
+/// One row converted to T, in the order of its columns. Rows of f64 alone are converted to f64.
 template <class T>
 void convert_row(const contract::KeyRows& rows, RowAt row, std::int64_t columns, T* target) {
   using contract::Element;
   using contract::RowFormat;
-  const auto* bytes = reinterpret_cast<const std::uint8_t*>(row.data);
   const auto elements = [&](Element type, std::int64_t size) {
     read_elements<T>(type, row.data, rows.dense ? 1 : rows.column / size, columns, target);
-  };
-  const auto each = [&](const auto& value) {
-    for (std::int64_t n = 0; n < columns; ++n) target[n] = T(value(n));
   };
   switch (rows.format) {
     case RowFormat::f64:
@@ -185,14 +198,16 @@ void convert_row(const contract::KeyRows& rows, RowAt row, std::int64_t columns,
       return elements(Element::f16, 2);
     case RowFormat::bf16:
       return elements(Element::bf16, 2);
-    case RowFormat::fp8_e4m3:
-      return each([&](std::int64_t n) { return fp8_e4m3_to_f32(bytes[n]); });
-    case RowFormat::fp8_e5m2:
-      return each([&](std::int64_t n) { return fp8_e5m2_to_f32(bytes[n]); });
     default:
-      return each([&, shape = shape_of(rows.format)](std::int64_t n) {
-        return quantised_at(rows.format, shape, row, n);
-      });
+      break;
+  }
+  if constexpr (sizeof(T) == 4) {
+    const bool e5m2 = rows.format == RowFormat::fp8_e5m2;
+    if (e5m2 || rows.format == RowFormat::fp8_e4m3) {
+      convert_fp8(e5m2, row.data, columns, target);
+    } else {
+      convert_quantised(rows.format, row, columns, target);
+    }
   }
 }
 
