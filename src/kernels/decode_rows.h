@@ -19,7 +19,8 @@ inline constexpr int kDecodeBlock = kTileKeys * kTiles;
 /// Rows of T itself.
 template <class T>
 struct NativeRows {
-  static constexpr int kStep = 1;   ///< vectors that the scores load together
+  static constexpr bool kCheap = true;  ///< loading costs an instruction
+  static constexpr int kStep = 1;       ///< vectors that the scores load together
   static constexpr int kLeast = 1;  ///< vectors that can be loaded alone, from a multiple of it on
   static constexpr int kColumns = Simd<T>::kLanes;  ///< a row is padded to a multiple of it
 

@@ -22,16 +22,16 @@ struct Weighted {
 /// Vectors [v, v + kVectors) of the columns of tile t. Where some row does not see some key, hidden
 /// pairs are left out: 0 times what stands there need not be 0. A tile's keys are summed apart: in
 /// one chain of 1,024 an f32 would lose digits.
-template <class T, class Rows, int kWidth, int kVectors, bool kWhole>
-void add_columns(const Weighted<T>& block, int t, std::int64_t v) {
+template <class T, class Rows, int kWidth, int kRows, int kVectors, bool kWhole>
+void add_columns(const Weighted<T>& block, int t, int first, std::int64_t v) {
   constexpr int lanes = Simd<T>::kLanes;
   constexpr int keys = keys_per_vector<T>(kWidth);
   const TileRows& tile = block.tiles[t];
-  const T* weights = block.weights + t * kTileKeys * kWidth;
-  const std::byte* ahead = v == 0 ? tile.ahead : nullptr;
-  typename Simd<T>::Vector sums[kWidth][kVectors];
+  const T* weights = block.weights + t * kTileKeys * kWidth + first * keys;
+  const std::byte* ahead = v == 0 && first == 0 ? tile.ahead : nullptr;
+  typename Simd<T>::Vector sums[kRows][kVectors];
 #pragma GCC unroll 8
-  for (int r = 0; r < kWidth; ++r) {
+  for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 8
     for (int n = 0; n < kVectors; ++n) sums[r][n] = broadcast(T(0));
   }
@@ -43,8 +43,8 @@ void add_columns(const Weighted<T>& block, int t, std::int64_t v) {
       Rows::load(tile.at(k + i), v, x);
       if (ahead) prefetch<kWidth>(ahead + (k + i) * tile.step, tile.row_bytes);
 #pragma GCC unroll 8
-      for (int r = 0; r < kWidth; ++r) {
-        if (!kWhole && !(block.seen[r] >> (t * kTileKeys + k + i) & 1)) continue;
+      for (int r = 0; r < kRows; ++r) {
+        if (!kWhole && !(block.seen[first + r] >> (t * kTileKeys + k + i) & 1)) continue;
         const auto weight = broadcast(p[r * keys + i]);
 #pragma GCC unroll 8
         for (int n = 0; n < kVectors; ++n) sums[r][n] = fma(x[n], weight, sums[r][n]);
@@ -52,37 +52,44 @@ void add_columns(const Weighted<T>& block, int t, std::int64_t v) {
     }
   }
 #pragma GCC unroll 8
-  for (int r = 0; r < kWidth; ++r) {
+  for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 8
     for (int n = 0; n < kVectors; ++n) {
-      T* at = block.out + (r * block.vectors + v + n) * lanes;
+      T* at = block.out + ((first + r) * block.vectors + v + n) * lanes;
       store(at, load(at) + sums[r][n]);
     }
   }
 }
 
 /// From vector v on, kVectors at a time, then half as many, down to what the loader takes together.
-template <class T, class Rows, int kWidth, int kVectors, bool kWhole>
-void add_from(const Weighted<T>& block, int t, std::int64_t v) {
+template <class T, class Rows, int kWidth, int kRows, int kVectors, bool kWhole>
+void add_from(const Weighted<T>& block, int t, int first, std::int64_t v) {
   for (; v + kVectors <= block.vectors; v += kVectors) {
-    add_columns<T, Rows, kWidth, kVectors, kWhole>(block, t, v);
+    add_columns<T, Rows, kWidth, kRows, kVectors, kWhole>(block, t, first, v);
   }
   if constexpr (kVectors > Rows::kLeast) {
-    if (v < block.vectors) add_from<T, Rows, kWidth, kVectors / 2, kWhole>(block, t, v);
+    if (v < block.vectors) {
+      add_from<T, Rows, kWidth, kRows, kVectors / 2, kWhole>(block, t, first, v);
+    }
   }
 }
 
 template <class T, class Rows, int kWidth>
 void add_values(const Weighted<T>& block, bool whole) {
+  // Where loading is cheap, two rows take V from end to end, as it lies; else each vector is made
+  // once for all rows.
+  constexpr int rows = Rows::kCheap && kWidth > 2 ? 2 : kWidth;
   constexpr int room = Simd<T>::kLanes * int(sizeof(T)) == 64 ? 16 : 8;
-  constexpr int most = room / kWidth > 8 ? 8 : room / kWidth;
+  constexpr int most = room / rows > 8 ? 8 : room / rows;
   constexpr int vectors = most < Rows::kLeast ? Rows::kLeast : most;
   for (int t = 0; t < kTiles; ++t) {
     if (!block.tiles[t].data) continue;
-    if (whole) {
-      add_from<T, Rows, kWidth, vectors, true>(block, t, 0);
-    } else {
-      add_from<T, Rows, kWidth, vectors, false>(block, t, 0);
+    for (int first = 0; first < kWidth; first += rows) {
+      if (whole) {
+        add_from<T, Rows, kWidth, rows, vectors, true>(block, t, first, 0);
+      } else {
+        add_from<T, Rows, kWidth, rows, vectors, false>(block, t, first, 0);
+      }
     }
   }
 }

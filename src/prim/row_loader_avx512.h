@@ -13,6 +13,7 @@ namespace regard::REGARD_ISA {
 template <>
 struct RowLoader<contract::RowFormat::f16> {
   static constexpr bool kExists = true;
+  static constexpr bool kCheap = false;
   static constexpr int kStep = 1;
   static constexpr int kLeast = 1;
   static constexpr int kColumns = 16;
@@ -32,6 +33,7 @@ struct RowLoader<contract::RowFormat::f16> {
 template <>
 struct RowLoader<contract::RowFormat::bf16> {
   static constexpr bool kExists = true;
+  static constexpr bool kCheap = false;
   static constexpr int kStep = 2;
   static constexpr int kLeast = 2;
   static constexpr int kColumns = 32;
@@ -64,6 +66,7 @@ struct RowLoader<contract::RowFormat::bf16> {
 template <>
 struct RowLoader<contract::RowFormat::int8> {
   static constexpr bool kExists = true;
+  static constexpr bool kCheap = false;
   static constexpr int kStep = 1;
   static constexpr int kLeast = 1;
   static constexpr int kColumns = 16;
@@ -82,6 +85,7 @@ struct RowLoader<contract::RowFormat::int8> {
 template <>
 struct RowLoader<contract::RowFormat::int8_32> {
   static constexpr bool kExists = true;
+  static constexpr bool kCheap = false;
   static constexpr int kStep = 2;
   static constexpr int kLeast = 2;
   static constexpr int kColumns = 32;
@@ -103,6 +107,7 @@ struct RowLoader<contract::RowFormat::int8_32> {
 template <>
 struct RowLoader<contract::RowFormat::int4_32> {
   static constexpr bool kExists = true;
+  static constexpr bool kCheap = false;
   static constexpr int kStep = 4;
   static constexpr int kLeast = 2;
   static constexpr int kColumns = 64;
