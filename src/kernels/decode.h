@@ -231,19 +231,6 @@ void run_decode(const contract::DecodeTask& task) noexcept {
 
 template <class T>
 constexpr contract::DecodeKernel decode_kernel() {
-  std::int64_t columns = kRowLoops<T, NativeRows<T>>.columns;
-  if constexpr (sizeof(T) == 4) {
-    const auto take = [&]<contract::RowFormat kFormat>() {
-      if constexpr (RowLoader<kFormat>::kExists) {
-        if (RowLoader<kFormat>::kColumns > columns) columns = RowLoader<kFormat>::kColumns;
-      }
-    };
-    take.template operator()<contract::RowFormat::f16>();
-    take.template operator()<contract::RowFormat::bf16>();
-    take.template operator()<contract::RowFormat::int8>();
-    take.template operator()<contract::RowFormat::int8_32>();
-    take.template operator()<contract::RowFormat::int4_32>();
-  }
   return {.run = run_decode<T>,
           .finish = finish_decode<T>,
           .rows_per_pass = kPassRows<T>,
@@ -251,7 +238,7 @@ constexpr contract::DecodeKernel decode_kernel() {
           .keys_per_block = kDecodeBlock,
           .keys_per_chunk = kDecodeChunk,
           .element_bytes = sizeof(T),
-          .columns_per_chunk = columns,
+          .columns_per_chunk = most_columns<T>(),
           .partial_values = kPartialValues<T>,
           .pass_bytes = DecodePass<T>::kFixedBytes};
 }

@@ -45,29 +45,47 @@ inline constexpr RowLoops<T> kRowLoops = [] {
   return loops;
 }();
 
+/// The format of T itself.
+template <class T>
+inline constexpr contract::RowFormat kNative =
+    sizeof(T) == 8 ? contract::RowFormat::f64 : contract::RowFormat::f32;
+
+/// f.operator()<format>() for every format that the ISA has a loader for.
+template <class F>
+constexpr void for_each_loader(const F& f) {
+  using contract::RowFormat;
+  const auto take = [&]<RowFormat... kFormats>() {
+    const auto one = [&]<RowFormat kFormat>() {
+      if constexpr (RowLoader<kFormat>::kExists) f.template operator()<kFormat>();
+    };
+    (one.template operator()<kFormats>(), ...);
+  };
+  take.template operator()<RowFormat::f16, RowFormat::bf16, RowFormat::int8, RowFormat::int8_32,
+                           RowFormat::int4_32>();
+}
+
 /// The loops for rows of `format`, or those of T: such rows are converted.
 template <class T>
 const RowLoops<T>& loops_of(contract::RowFormat format) {
-  using contract::RowFormat;
+  const RowLoops<T>* found = &kRowLoops<T, NativeRows<T>>;
   if constexpr (sizeof(T) == 4) {
-    const RowLoops<T>* found = nullptr;
-    const auto take = [&]<RowFormat kFormat>() {
-      if constexpr (RowLoader<kFormat>::kExists) {
-        if (format == kFormat) found = &kRowLoops<T, RowLoader<kFormat>>;
-      }
-    };
-    take.template operator()<RowFormat::f16>();
-    take.template operator()<RowFormat::bf16>();
-    take.template operator()<RowFormat::int8>();
-    take.template operator()<RowFormat::int8_32>();
-    take.template operator()<RowFormat::int4_32>();
-    if (found) return *found;
+    for_each_loader([&]<contract::RowFormat kFormat>() {
+      if (format == kFormat) found = &kRowLoops<T, RowLoader<kFormat>>;
+    });
   }
-  return kRowLoops<T, NativeRows<T>>;
+  return *found;
 }
 
+/// What rows of any format are padded to, at most.
 template <class T>
-inline constexpr contract::RowFormat kNative = sizeof(T) == 8 ? contract::RowFormat::f64
-                                                              : contract::RowFormat::f32;
+constexpr std::int64_t most_columns() {
+  std::int64_t most = kRowLoops<T, NativeRows<T>>.columns;
+  if constexpr (sizeof(T) == 4) {
+    for_each_loader([&]<contract::RowFormat kFormat>() {
+      if (RowLoader<kFormat>::kColumns > most) most = RowLoader<kFormat>::kColumns;
+    });
+  }
+  return most;
+}
 
 }  // namespace regard::REGARD_ISA
