@@ -224,7 +224,7 @@ double count_passes(const Problem& p, const Plan& plan) noexcept {
   const bool weights = p.outputs.weights.data && p.rows.empty();
   const bool stats = p.outputs.entropy.data || problem::top_count(p.outputs) > 0;
   const bool raw = p.weights_stage != Stage::softmax;
-  double passes = plan.main.items > 0 ? 1 : 0;
+  double passes = (plan.main.items > 0 ? 1 : 0) + (plan.decode ? 1 : 0);
   if (stats || (weights && !raw)) passes += 1;
   if (weights && raw) passes += 1;
   if (plan.mass.items > 0) passes += 1;
@@ -250,15 +250,19 @@ Plan make_plan(const Problem& p, const contract::KernelTable& table, int threads
 }
 
 TileCount count_tiles(const Problem& p, const Plan& plan) noexcept {
-  const std::int64_t width = plan.kernel->rows_per_group;
-  const std::int64_t keys = plan.kernel->keys_per_tile;
+  const bool decodes = plan.path == Path::decode && plan.decode;
+  const std::int64_t width =
+      decodes ? plan.decode->kernel->rows_per_pass : plan.kernel->rows_per_group;
+  const std::int64_t keys =
+      decodes ? plan.decode->kernel->keys_per_block : plan.kernel->keys_per_tile;
+  const std::int64_t length = decodes ? p.sq * p.group : plan.main.length;
   const std::int64_t distinct = problem::distinct_ranges(p);
   const std::int64_t repeats = p.kv_heads * (p.batch / std::max<std::int64_t>(distinct, 1));
   TileCount count;
   for (std::int64_t b = 0; b < std::min(distinct, p.batch); ++b) {
     const problem::KeyRule rule = problem::key_rule(p, b);
-    for (std::int64_t first = 0; first < plan.main.length; first += width) {
-      const std::int64_t last = std::min(first + width, plan.main.length) - 1;
+    for (std::int64_t first = 0; first < length; first += width) {
+      const std::int64_t last = std::min(first + width, length) - 1;
       std::int64_t lo = p.skv;
       std::int64_t hi = 0;
       for (std::int64_t i = first / p.group; i <= last / p.group; ++i) {

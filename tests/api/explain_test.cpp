@@ -138,6 +138,9 @@ TEST(Explain, SaysThatFewRowsAreDecoded) {
   EXPECT_EQ(e.path_reason, "few query rows share a KV head");
   EXPECT_EQ(e.main_items, 2 * 3 * 5);  // chunks of 1,024 keys
   EXPECT_EQ(e.threads, 1);
+  EXPECT_EQ(e.tiles_total, 2 * 3 * 79);  // blocks of 64 keys
+  EXPECT_EQ(e.tiles_visited, e.tiles_total);
+  EXPECT_EQ(e.passes, 1);
   EXPECT_TRUE(e.input_reason.starts_with("in place"));
   EXPECT_EQ(ask({.shape = {2, 3, 3, 3, 5000, 64, 64}}).path, Path::direct);
 }
