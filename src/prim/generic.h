@@ -159,19 +159,22 @@ inline void transpose(V (&r)[kCount]) {
   return magnitude(a) < 0x1p51 ? (a + magic) - magic : a;
 }
 
+using BitsF32 [[gnu::vector_size(16)]] = std::uint32_t;
+using BitsF64 [[gnu::vector_size(16)]] = std::uint64_t;
+
 /// a 2^n for an integral n; n below the exponent range gives 0 (NaN if a is NaN), above it
 /// infinity. Adding 1.5 2^(mantissa bits) leaves n in the low bits, from where it moves to the
 /// exponent.
 [[gnu::always_inline]] inline F32 times_power_of_two(F32 a, F32 n) {
   n = n < -127.0f ? broadcast(-127.0f) : n;
   n = n > 128.0f ? broadcast(128.0f) : n;
-  const auto low = std::bit_cast<MaskF32>(n + broadcast(0x1.8p23f));
+  const auto low = std::bit_cast<BitsF32>(n + broadcast(0x1.8p23f));
   return a * std::bit_cast<F32>((low + 127) << 23);
 }
 [[gnu::always_inline]] inline F64 times_power_of_two(F64 a, F64 n) {
   n = n < -1023.0 ? broadcast(-1023.0) : n;
   n = n > 1024.0 ? broadcast(1024.0) : n;
-  const auto low = std::bit_cast<MaskF64>(n + broadcast(0x1.8p52));
+  const auto low = std::bit_cast<BitsF64>(n + broadcast(0x1.8p52));
   return a * std::bit_cast<F64>((low + 1023) << 52);
 }
 
