@@ -75,7 +75,8 @@ struct Call {
   ConstTensor q;
   DecodeRows rows;
   Outputs outputs;
-  const Options* options = nullptr;
+  Options none;
+  const Options* options = &none;
 };
 
 Status to_call(const regard_tensor* q, const regard_decode_rows* rows,

@@ -78,10 +78,9 @@ template <class T, class Rows, int kWidth>
 void add_values(const Weighted<T>& block, bool whole) {
   // Where loading is cheap, two rows take V from end to end, as it lies; else each vector is made
   // once for all rows.
-  constexpr int rows = Rows::kCheap && kWidth > 2 ? 2 : kWidth;
+  constexpr int rows = Rows::kCheap ? int(smaller(2, kWidth)) : kWidth;
   constexpr int room = Simd<T>::kLanes * int(sizeof(T)) == 64 ? 16 : 8;
-  constexpr int most = room / rows > 8 ? 8 : room / rows;
-  constexpr int vectors = most < Rows::kLeast ? Rows::kLeast : most;
+  constexpr int vectors = int(larger(Rows::kLeast, smaller(8, room / rows)));
   for (int t = 0; t < kTiles; ++t) {
     if (!block.tiles[t].data) continue;
     for (int first = 0; first < kWidth; first += rows) {

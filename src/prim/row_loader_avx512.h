@@ -118,7 +118,7 @@ struct RowLoader<contract::RowFormat::int4_32> {
 
   template <int N>
   [[gnu::always_inline]] static void load(RowAt row, std::int64_t v, __m512 (&x)[N]) {
-    constexpr int most = N < 4 ? N : 4;
+    constexpr int most = N % 4 == 0 ? 4 : 2;
     const __m512i halves =
         _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 16, 16, 16, 16, 16, 16, 16, 16);
     const __m512 values = _mm512_setr_ps(-8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7);

@@ -15,12 +15,13 @@ namespace regard::test {
 namespace {
 
 struct Step {
-  enum Kind { kAdd, kAppend, kFork, kTrim, kRemove, kGather } kind;
+  enum Kind { add, append, fork, trim, remove, gather } kind;
   std::uint32_t which;  ///< of the living sequences
   std::int64_t amount;
   std::uint32_t seed;
 };
 
+// NOLINTNEXTLINE(readability-identifier-naming): the name that RapidCheck looks for
 void showValue(const Step& step, std::ostream& stream) {
   constexpr const char* kNames[] = {"add", "append", "fork", "trim", "remove", "gather"};
   stream << kNames[step.kind] << " #" << step.which << " " << step.amount << " seed " << step.seed;
@@ -28,12 +29,12 @@ void showValue(const Step& step, std::ostream& stream) {
 
 rc::Gen<Step> any_step() {
   using Kind = Step::Kind;
-  const auto kind = rc::gen::weightedElement<Kind>({{2, Step::kAdd},
-                                                    {8, Step::kAppend},
-                                                    {3, Step::kFork},
-                                                    {4, Step::kTrim},
-                                                    {1, Step::kRemove},
-                                                    {1, Step::kGather}});
+  const auto kind = rc::gen::weightedElement<Kind>({{2, Step::add},
+                                                    {8, Step::append},
+                                                    {3, Step::fork},
+                                                    {4, Step::trim},
+                                                    {1, Step::remove},
+                                                    {1, Step::gather}});
   const auto amount = rc::gen::weightedOneOf<std::int64_t>(
       {{5, rc::gen::inRange<std::int64_t>(0, 20)}, {1, rc::gen::inRange<std::int64_t>(20, 150)}});
   return rc::gen::build<Step>(
@@ -66,17 +67,17 @@ class Pair {
   void take(const Step& step) {
     const auto number = pick(step.which);
     switch (step.kind) {
-      case Step::kAdd:
+      case Step::add:
         return add();
-      case Step::kAppend:
+      case Step::append:
         return append_any(number, step);
-      case Step::kFork:
+      case Step::fork:
         return fork(number);
-      case Step::kTrim:
+      case Step::trim:
         return trim(number, step);
-      case Step::kRemove:
+      case Step::remove:
         return remove(number);
-      case Step::kGather:
+      case Step::gather:
         return gather(number, step);
     }
   }
@@ -221,7 +222,7 @@ class Pair {
 
 RC_GTEST_PROP(RandomHistories, AgreeWithThePlainModel, ()) {
   Pair pair(any_options());
-  pair.take({Step::kAdd, 0, 0, 0});
+  pair.take({Step::add, 0, 0, 0});
   pair.check();
   for (const Step& step : *rc::gen::container<std::vector<Step>>(any_step())) {
     pair.take(step);

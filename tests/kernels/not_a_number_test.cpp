@@ -57,6 +57,7 @@ std::int64_t other_nans(const TestTensor<T>& tensor) {
   for_each_index(tensor.shape(), [&](auto b, auto h, auto s, auto d) {
     const T x = tensor.at(b, h, s, d);
     if (converted<double>(x) == converted<double>(x)) return;
+    // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): it is about the bits
     count += std::memcmp(&x, &one, sizeof(T)) != 0;
   });
   return count;
