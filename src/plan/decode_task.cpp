@@ -56,12 +56,16 @@ contract::RowFormat format_of(DType dtype) {
 /// Of a tensor of a plain call, whose columns may be apart.
 contract::KeyRows tensor_rows(const Problem& p, const ConstTensor& tensor, const Place& place) {
   const auto memory = rows_of<contract::Source>(p, tensor, place, place.kv_head, p.sequences.kv);
+  // The stride of an axis of 1 may be any number.
+  const auto step = [&](std::size_t axis) {
+    return tensor.shape[axis] > 1 ? tensor.strides[axis] * memory.element_bytes : std::int64_t{0};
+  };
   return {.format = format_of(tensor.dtype),
           .data = static_cast<const std::byte*>(memory.data),
           .page = 0,
-          .row = memory.row * memory.element_bytes,
-          .column = memory.column * memory.element_bytes,
-          .dense = memory.column == 1};
+          .row = step(2),
+          .column = step(3),
+          .dense = tensor.shape[3] == 1 || tensor.strides[3] == 1};
 }
 
 /// Where the sequence's keys lie.
