@@ -47,8 +47,8 @@ inline constexpr RowLoops<T> kRowLoops = [] {
 
 /// The format of T itself.
 template <class T>
-inline constexpr contract::RowFormat kNative =
-    sizeof(T) == 8 ? contract::RowFormat::f64 : contract::RowFormat::f32;
+inline constexpr contract::RowFormat kNative = sizeof(T) == 8 ? contract::RowFormat::f64
+                                                              : contract::RowFormat::f32;
 
 /// f.operator()<format>() for every format that the ISA has a loader for.
 template <class F>
