@@ -40,7 +40,6 @@ struct DecodeRun {
 
   RowReader reader(const contract::KeyRows& rows, std::int64_t columns, const RowLoops<T>& loops) {
     RowReader reader;
-    reader.format = rows.format;
     reader.shape = shape_of(rows.format);
     reader.converts = rows.format != kNative<T> && &loops == &kRowLoops<T, NativeRows<T>>;
     reader.columns = columns;

@@ -231,8 +231,7 @@ inline void copy_row(const contract::KeyRows& rows, const FormatShape& shape, Ro
 
 /// How K or V of a task is read.
 struct RowReader {
-  contract::RowFormat format = contract::RowFormat::f32;  ///< of the rows that loaders get
-  FormatShape shape;                                      ///< of the rows in memory
+  FormatShape shape;      ///< of the rows in memory
   bool converts = false;  ///< to T, since no loader knows the format
   bool in_place = false;  ///< rows are dense and fill whole vectors
   std::int64_t columns = 0;

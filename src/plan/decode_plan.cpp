@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "base/aligned_buffer.h"
 #include "plan/plan.h"
+#include "plan/rounding.h"
 #include "problem/visible.h"
 
 namespace regard::plan {
@@ -11,25 +11,6 @@ namespace {
 
 using contract::DecodeKernel;
 using problem::Problem;
-
-constexpr auto kAlignment = std::int64_t{base::AlignedBuffer::kAlignment};
-
-std::int64_t divide_up(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
-std::int64_t round_up(std::int64_t a, std::int64_t step) {
-  return divide_up(a, step) * step;
-}
-std::int64_t align(std::int64_t bytes) {
-  return round_up(bytes, kAlignment);
-}
-
-/// Rows of a sequence as the call has them, those past q_len included: they are written too.
-std::int64_t rows_of_sequence(const DecodeSource& source, std::int64_t n) {
-  const Problem& p = source.problem;
-  if (!decodes(p, source.most_rows, n)) return 0;
-  return p.group * (p.packed() ? problem::row_count(p, n) : p.sq);
-}
 
 /// Keys at the start of both sequences that lie in the same pages.
 std::int64_t common_keys(const KvView& cache, std::size_t a, std::size_t b) {
@@ -50,7 +31,7 @@ void group_sequences(const DecodeSource& source, DecodePlan& plan) {
   const Problem& p = source.problem;
   const std::int64_t block = plan.kernel->keys_per_block;
   for (std::int64_t n = 0; n < p.batch; ++n) {
-    const std::int64_t rows = rows_of_sequence(source, n);
+    const std::int64_t rows = decode_rows(source, n);
     if (source.cache && !plan.groups.empty()) {
       SharedKeys& group = plan.groups.back();
       const std::int64_t before = group.count == 1 ? INT64_MAX : group.keys;
@@ -91,7 +72,7 @@ void count_items(const DecodeSource& source, DecodePlan& plan) {
     const std::int64_t keys = problem::key_count(p, n);
     const std::int64_t chunks = divide_up(keys, chunk) - plan.shared_keys[std::size_t(n)] / chunk;
     plan.own.starts.push_back(items);
-    items += p.kv_heads * chunks * row_parts(plan, rows_of_sequence(source, n));
+    items += p.kv_heads * chunks * row_parts(plan, decode_rows(source, n));
     plan.finish.starts.push_back(n * p.kv_heads);
   }
   plan.own.starts.push_back(items);
@@ -123,7 +104,7 @@ void take_scratch(const DecodeSource& source, DecodePlan& plan) {
   std::int64_t partials = 0;
   std::int64_t most_rows = 1;
   for (std::int64_t n = 0; n < p.batch; ++n) {
-    const std::int64_t rows = rows_of_sequence(source, n);
+    const std::int64_t rows = decode_rows(source, n);
     plan.partials.push_back(partials);
     partials += p.kv_heads * rows * divide_up(problem::key_count(p, n), kernel.keys_per_chunk) *
                 plan.partial_size;
@@ -144,6 +125,12 @@ void take_scratch(const DecodeSource& source, DecodePlan& plan) {
 
 }  // namespace
 
+std::int64_t decode_rows(const DecodeSource& source, std::int64_t n) noexcept {
+  const Problem& p = source.problem;
+  if (!decodes(p, source.most_rows, n)) return 0;
+  return p.group * (p.packed() ? problem::row_count(p, n) : p.sq);
+}
+
 DecodePlan make_decode_plan(const DecodeSource& source, const contract::KernelTable& table,
                             int threads) {
   const Problem& p = source.problem;
@@ -155,7 +142,7 @@ DecodePlan make_decode_plan(const DecodeSource& source, const contract::KernelTa
   plan.layout = make_layout(source, plan);
   double work = 0;
   for (std::int64_t n = 0; n < p.batch; ++n) {
-    work += double(rows_of_sequence(source, n) * p.kv_heads) * double(problem::key_count(p, n));
+    work += double(decode_rows(source, n) * p.kv_heads) * double(problem::key_count(p, n));
   }
   plan.workers = useful_workers(work * double(p.d + p.dv),
                                 p.threads > 0 ? std::min(p.threads, threads) : threads);

@@ -26,6 +26,10 @@ struct DecodeSource {
 /// a packed batch does not matter.
 bool decodes(const problem::Problem& problem, std::int64_t most_rows, std::int64_t n) noexcept;
 
+/// Rows of the row space that `decode` takes of sequence n, those past q_len included: they are
+/// written too. 0 where another path has it.
+std::int64_t decode_rows(const DecodeSource& source, std::int64_t n) noexcept;
+
 /// Neighbouring sequences whose first keys lie in the same pages: these are read once for all.
 struct SharedKeys {
   std::int64_t first = 0;  ///< sequence

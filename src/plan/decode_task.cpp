@@ -5,6 +5,7 @@
 
 #include "plan/decode_plan.h"
 #include "plan/place.h"
+#include "plan/rounding.h"
 #include "plan/task.h"
 #include "problem/visible.h"
 
@@ -133,11 +134,8 @@ DecodeSequence make_sequence(const DecodeSource& source, const DecodePlan& plan,
     sequence.tree = parts.trees + (p.packed() ? p.sequences.q[std::size_t(n)] : n * p.sq);
     sequence.tree_begin = sequence.keys - problem::row_count(p, n);
   }
-  if (decodes(p, source.most_rows, n)) {
-    sequence.rows = p.group * (p.packed() ? problem::row_count(p, n) : p.sq);
-  }
-  const std::int64_t chunks =
-      (sequence.keys + plan.kernel->keys_per_chunk - 1) / plan.kernel->keys_per_chunk;
+  sequence.rows = decode_rows(source, n);
+  const std::int64_t chunks = divide_up(sequence.keys, plan.kernel->keys_per_chunk);
   const std::int64_t elements =
       plan.partials[std::size_t(n)] + kv_head * sequence.rows * chunks * plan.partial_size;
   sequence.partials = parts.partials + elements * plan.kernel->element_bytes;
@@ -193,7 +191,7 @@ void run_decode_item(const DecodeSource& source, const DecodePlan& plan, const D
   const std::int64_t begin = shared ? 0 : plan.shared_keys[owner];
   const std::int64_t end = shared ? group.keys : parts.sequences[slot.owner].keys;
   const std::int64_t chunk = plan.kernel->keys_per_chunk;
-  const std::int64_t chunks = (end + chunk - 1) / chunk - begin / chunk;
+  const std::int64_t chunks = divide_up(end, chunk) - begin / chunk;
   const std::int64_t rest = slot.at / chunks;
   const std::int64_t heads = p.kv_heads;
   contract::DecodeTask task{.sequences = parts.sequences + rest % heads * p.batch + group.first,

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "base/aligned_buffer.h"
+#include "plan/rounding.h"
 #include "problem/visible.h"
 
 namespace regard::plan {
@@ -12,7 +12,6 @@ namespace {
 using contract::DirectKernel;
 using problem::Problem;
 
-constexpr auto kAlignment = std::int64_t{base::AlignedBuffer::kAlignment};
 // Row groups of one item share a pass over K and V; together they fill about this much of L2.
 constexpr std::int64_t kItemBytes = 512 * 1024;
 // Items for each worker, so that the last ones even out.
@@ -22,16 +21,6 @@ constexpr std::int64_t kMassBlocks = 2;
 // Below this many multiply-adds for each, about 10 us, a second thread costs more than it brings
 // where it has gone to sleep since the last call; one still awake would pay from 2e5 on.
 constexpr double kLeastWorkPerThread = 5e5;
-
-std::int64_t divide_up(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
-std::int64_t round_up(std::int64_t a, std::int64_t step) {
-  return divide_up(a, step) * step;
-}
-std::int64_t align(std::int64_t bytes) {
-  return round_up(bytes, kAlignment);
-}
 
 contract::DirectLayout make_layout(const Problem& p, const DirectKernel& kernel) {
   const std::int64_t row_bytes = kernel.rows_per_group * kernel.element_bytes;
