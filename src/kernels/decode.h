@@ -177,6 +177,11 @@ void read_tiles(const DecodeRun<T>& run, const RowReader& reader,
   }
 }
 
+/// Which of the loops of a format is for a width, a power of two.
+inline int log_of(int width) {
+  return __builtin_ctz(unsigned(width));
+}
+
 template <bool kGeneral, class T>
 void run_block(DecodeRun<T>& run, Keys block) {
   std::uint64_t some = 0;
@@ -196,17 +201,14 @@ void run_block(DecodeRun<T>& run, Keys block) {
     std::uint64_t every = ~std::uint64_t{0};
     for (int r = 0; r < pass.count; ++r) every &= pass.seen[r];
     whole[n] = every == ~std::uint64_t{0};
-    int log = 0;
-    while (1 << log < pass.width) ++log;
-    run.key_loops->score[log](tiles, pass.queries, run.k.padded / Simd<T>::kLanes, pass.scores);
+    run.key_loops->score[log_of(pass.width)](tiles, pass.queries, run.k.padded / Simd<T>::kLanes,
+                                             pass.scores);
     weigh<kGeneral>(run, pass, block, whole[n]);
   }
   read_tiles(run, run.v, &contract::DecodeSequence::v, block, some, tiles);
   for (int n = 0; n < run.pass_count; ++n) {
     DecodePass<T>& pass = run.passes[n];
-    int log = 0;
-    while (1 << log < pass.width) ++log;
-    run.value_loops->values[log](
+    run.value_loops->values[log_of(pass.width)](
         {tiles, pass.scores, pass.seen, pass.out, run.v.padded / Simd<T>::kLanes}, whole[n]);
   }
 }

@@ -109,17 +109,6 @@ inline std::int64_t scale_row_bytes(const FormatShape& shape, std::int64_t colum
   return shape.scale_a_row ? shape.scale_bytes : ceil_to(columns, 32) / 32 * shape.scale_bytes;
 }
 
-inline float read_scale_f16(const std::byte* from) {
-  std::uint16_t bits = 0;
-  __builtin_memcpy(&bits, from, sizeof bits);
-  return f16_to_f32(bits);
-}
-inline float read_scale_f32(const std::byte* from) {
-  float scale = 0;
-  __builtin_memcpy(&scale, from, sizeof scale);
-  return scale;
-}
-
 /// The bits of an f16: fp8 is half of one, e5m2 its upper byte, e4m3 its fields with another bias,
 /// so that 2^8 times it is meant.
 inline std::uint16_t e5m2_as_f16(std::uint8_t x) {
@@ -167,9 +156,9 @@ inline void convert_quantised(contract::RowFormat format, RowAt row, std::int64_
   const std::int64_t step = shape.block_bytes ? shape.block_bytes : 32 * shape.bits / 8;
   const std::byte* at = row.data;
   for (std::int64_t d = 0; d < columns; d += 32, at += step) {
-    const float scale = shape.scale_a_row   ? read_scale_f32(row.scales)
-                        : shape.block_bytes ? read_scale_f16(at)
-                                            : read_scale_f16(row.scales + d / 32 * 2);
+    const float scale = shape.scale_a_row   ? scale_f32(row.scales)
+                        : shape.block_bytes ? scale_f16(at)
+                                            : scale_f16(row.scales + d / 32 * 2);
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(at + (shape.block_bytes ? 2 : 0));
     const std::int64_t count = smaller(32, columns - d);
     std::int8_t integers[32];

@@ -57,11 +57,6 @@ struct RowLoader<contract::RowFormat::bf16> {
   return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(
       _mm_loadu_si128(static_cast<const __m128i*>(static_cast<const void*>(from)))));
 }
-[[gnu::always_inline]] inline float load_f16(const std::byte* from) {
-  std::uint16_t bits = 0;
-  __builtin_memcpy(&bits, from, sizeof bits);
-  return _cvtsh_ss(bits);
-}
 
 template <>
 struct RowLoader<contract::RowFormat::int8> {
@@ -74,9 +69,7 @@ struct RowLoader<contract::RowFormat::int8> {
 
   template <int N>
   [[gnu::always_inline]] static void load(RowAt row, std::int64_t v, __m512 (&x)[N]) {
-    float scale = 0;
-    __builtin_memcpy(&scale, row.scales, sizeof scale);
-    const __m512 factor = _mm512_set1_ps(scale);
+    const __m512 factor = _mm512_set1_ps(scale_f32(row.scales));
 #pragma GCC unroll 8
     for (int n = 0; n < N; ++n) x[n] = load_integers(row.data + 16 * (v + n)) * factor;
   }
@@ -95,7 +88,7 @@ struct RowLoader<contract::RowFormat::int8_32> {
   [[gnu::always_inline]] static void load(RowAt row, std::int64_t v, __m512 (&x)[N]) {
 #pragma GCC unroll 4
     for (int n = 0; n < N; n += 2) {
-      const __m512 factor = _mm512_set1_ps(load_f16(row.scales + v + n));
+      const __m512 factor = _mm512_set1_ps(scale_f16(row.scales + v + n));
       x[n] = load_integers(row.data + 16 * (v + n)) * factor;
       x[n + 1] = load_integers(row.data + 16 * (v + n) + 16) * factor;
     }
