@@ -161,7 +161,7 @@ void weigh(const DecodeRun<T>& run, const DecodePass<T>& pass, Keys block, bool 
   });
 }
 
-/// Reads the tiles of a block; `ahead` are the rows of the next block in place, to be prefetched.
+/// Reads the tiles of a block, and says where the rows lie that are needed soon.
 template <class T>
 void read_tiles(const DecodeRun<T>& run, const RowReader& reader,
                 const contract::KeyRows contract::DecodeSequence::*rows, Keys block,
@@ -171,9 +171,11 @@ void read_tiles(const DecodeRun<T>& run, const RowReader& reader,
     const std::int64_t key = block.begin + t * kTileKeys;
     const auto bits = std::uint32_t(seen >> (t * kTileKeys) & 0xffff);
     tiles[t] = read_tile<T>(sequence.*rows, sequence, reader, key, bits, t);
-    const std::int64_t next = key + keys_ahead(run.passes[0].width);
+    const std::int64_t next = key + kKeysAhead;
     const bool is_whole = reader.in_place && next + kTileKeys <= run.task.key_end;
-    if (is_whole && tiles[t].data) tiles[t].ahead = row_of(sequence.*rows, sequence, next).data;
+    if (is_whole && tiles[t].data) {
+      tiles[t].ahead = row_of(sequence.*rows, sequence, next).data - tiles[t].data;
+    }
   }
 }
 

@@ -46,26 +46,54 @@ struct TileRows {
   const std::byte* scales = nullptr;
   std::int64_t scale_step = 0;
   std::int64_t row_bytes = 0;
-  const std::byte* ahead = nullptr;  ///< rows to prefetch meanwhile, as far apart; null: none
+  std::int64_t ahead = 0;  ///< from here to the rows that are needed soon; 0: there are none
 
   [[gnu::always_inline]] RowAt at(int key) const {
     return {data + key * step, scales + key * scale_step};
   }
 };
 
-/// Asks for rows that are needed soon. One query reads its rows from end to end, which the CPU's
-/// own streams follow: one line in four keeps them ahead, and more would fill the few misses that a
-/// core may have in flight. Several queries compute so long on a line that the streams fall behind.
-template <int kWidth>
-[[gnu::always_inline]] inline void prefetch(const std::byte* memory, std::int64_t bytes) {
-  constexpr std::int64_t step = kWidth == 1 ? 256 : 64;
-  for (std::int64_t at = 0; at < bytes; at += step) __builtin_prefetch(memory + at, 0, 2);
+/// How far ahead rows are asked for.
+inline constexpr std::int64_t kKeysAhead = 2 * kTileKeys;
+
+/// Bytes from one request to the next. One query reads its rows from end to end, which the CPU's
+/// own streams follow: one line in four keeps them ahead. Several queries compute so long on a line
+/// that the streams fall behind.
+constexpr std::int64_t request_step(int width) {
+  return width == 1 ? 256 : 64;
 }
 
-/// How many keys ahead.
-constexpr std::int64_t keys_ahead(int width) {
-  return width == 1 ? 2 * kTileKeys : kTileKeys;
+/// How many vectors of so many bytes one request is for: the largest power of two.
+template <int kWidth>
+std::int64_t vectors_of_request(std::int64_t bytes) {
+  std::int64_t count = 1;
+  while (2 * count * bytes <= request_step(kWidth)) count *= 2;
+  return count;
 }
+
+/// Asks memory for the rows that are needed soon, evenly spread over the work on a tile: in a burst
+/// they would fill the few misses that a core may have in flight.
+template <int kWidth>
+class Requests {
+ public:
+  explicit Requests(const TileRows& tile)
+      : row_(tile.data + tile.ahead), step_(tile.step), row_bytes_(tile.row_bytes) {}
+
+  /// Asks for what begins within the next `bytes` of the tile.
+  [[gnu::always_inline]] void advance(std::int64_t bytes) {
+    due_ += bytes;
+    for (; asked_ < due_; asked_ += request_step(kWidth)) __builtin_prefetch(row_ + asked_, 0, 2);
+    if (due_ < row_bytes_) return;
+    row_ += step_;
+    asked_ = due_ = 0;
+  }
+
+ private:
+  const std::byte* row_;
+  std::int64_t step_;
+  std::int64_t row_bytes_;
+  std::int64_t asked_ = 0, due_ = 0;  // of the row
+};
 
 /// What a format takes: bytes of an element (of two for int4), and of the scales.
 struct FormatShape {

@@ -12,17 +12,21 @@ namespace regard::REGARD_ISA {
 
 /// Adds the products of kLanes pairs, (row of the pass, key), to a vector each.
 template <class T, class Rows, int kWidth, int kKeys>
-[[gnu::always_inline]] inline void add_dots(const RowAt (&row)[kKeys], const T* queries,
+[[gnu::always_inline]] inline void add_dots(const TileRows& tile, int key, const T* queries,
                                             std::int64_t vectors,
                                             typename Simd<T>::Vector (&sums)[kWidth * kKeys]) {
   constexpr int lanes = Simd<T>::kLanes;
+  const std::int64_t bytes = larger(1, tile.row_bytes / vectors);  // of a vector as stored
+  const std::int64_t inside = vectors_of_request<kWidth>(bytes) - 1;
   // Each key's row from end to end, as it lies: walking several side by side halves what memory
   // gives.
 #pragma GCC unroll 16
   for (int i = 0; i < kKeys; ++i) {
+    const RowAt row = tile.at(key + i);
     for (std::int64_t v = 0; v < vectors; v += Rows::kStep) {
       typename Simd<T>::Vector x[Rows::kStep];
-      Rows::load(row[i], v, x);
+      Rows::load(row, v, x);
+      if ((v & inside) == 0) __builtin_prefetch(row.data + tile.ahead + v * bytes, 0, 2);
 #pragma GCC unroll 4
       for (int s = 0; s < Rows::kStep; ++s) {
 #pragma GCC unroll 8
@@ -47,17 +51,9 @@ void score_tiles(const TileRows (&tiles)[kTiles], const T* queries, std::int64_t
     if (!tile.data) continue;
     for (int k = 0; k < kTileKeys; k += keys) {
       typename Simd<T>::Vector sums[lanes];
-      RowAt row[keys];
-#pragma GCC unroll 16
-      for (int i = 0; i < keys; ++i) row[i] = tile.at(k + i);
-      if (tile.ahead) {
-        for (int i = 0; i < keys; ++i) {
-          prefetch<kWidth>(tile.ahead + (k + i) * tile.step, tile.row_bytes);
-        }
-      }
 #pragma GCC unroll 16
       for (int n = 0; n < lanes; ++n) sums[n] = broadcast(T(0));
-      add_dots<T, Rows, kWidth>(row, queries, vectors, sums);
+      add_dots<T, Rows, kWidth, keys>(tile, k, queries, vectors, sums);
       store(scores + k * kWidth, sum_each(sums));
     }
   }

@@ -23,12 +23,13 @@ struct Weighted {
 /// pairs are left out: 0 times what stands there need not be 0. A tile's keys are summed apart: in
 /// one chain of 1,024 an f32 would lose digits.
 template <class T, class Rows, int kWidth, int kRows, int kVectors, bool kWhole>
-void add_columns(const Weighted<T>& block, int t, int first, std::int64_t v) {
+void add_columns(const Weighted<T>& block, int t, int first, std::int64_t v,
+                 Requests<kWidth>& requests) {
   constexpr int lanes = Simd<T>::kLanes;
   constexpr int keys = keys_per_vector<T>(kWidth);
   const TileRows& tile = block.tiles[t];
   const T* weights = block.weights + t * kTileKeys * kWidth + first * keys;
-  const std::byte* ahead = v == 0 && first == 0 ? tile.ahead : nullptr;
+  const std::int64_t bytes = tile.row_bytes * kRows * kVectors / (kWidth * block.vectors);
   typename Simd<T>::Vector sums[kRows][kVectors];
 #pragma GCC unroll 8
   for (int r = 0; r < kRows; ++r) {
@@ -41,7 +42,7 @@ void add_columns(const Weighted<T>& block, int t, int first, std::int64_t v) {
     for (int i = 0; i < keys; ++i) {
       typename Simd<T>::Vector x[kVectors];
       Rows::load(tile.at(k + i), v, x);
-      if (ahead) prefetch<kWidth>(ahead + (k + i) * tile.step, tile.row_bytes);
+      requests.advance(bytes);
 #pragma GCC unroll 8
       for (int r = 0; r < kRows; ++r) {
         if (!kWhole && !(block.seen[first + r] >> (t * kTileKeys + k + i) & 1)) continue;
@@ -63,13 +64,14 @@ void add_columns(const Weighted<T>& block, int t, int first, std::int64_t v) {
 
 /// From vector v on, kVectors at a time, then half as many, down to what the loader takes together.
 template <class T, class Rows, int kWidth, int kRows, int kVectors, bool kWhole>
-void add_from(const Weighted<T>& block, int t, int first, std::int64_t v) {
+void add_from(const Weighted<T>& block, int t, int first, std::int64_t v,
+              Requests<kWidth>& requests) {
   for (; v + kVectors <= block.vectors; v += kVectors) {
-    add_columns<T, Rows, kWidth, kRows, kVectors, kWhole>(block, t, first, v);
+    add_columns<T, Rows, kWidth, kRows, kVectors, kWhole>(block, t, first, v, requests);
   }
   if constexpr (kVectors > Rows::kLeast) {
     if (v < block.vectors) {
-      add_from<T, Rows, kWidth, kRows, kVectors / 2, kWhole>(block, t, first, v);
+      add_from<T, Rows, kWidth, kRows, kVectors / 2, kWhole>(block, t, first, v, requests);
     }
   }
 }
@@ -83,11 +85,12 @@ void add_values(const Weighted<T>& block, bool whole) {
   constexpr int vectors = int(larger(Rows::kLeast, smaller(8, room / rows)));
   for (int t = 0; t < kTiles; ++t) {
     if (!block.tiles[t].data) continue;
+    Requests<kWidth> requests(block.tiles[t]);
     for (int first = 0; first < kWidth; first += rows) {
       if (whole) {
-        add_from<T, Rows, kWidth, rows, vectors, true>(block, t, first, 0);
+        add_from<T, Rows, kWidth, rows, vectors, true>(block, t, first, 0, requests);
       } else {
-        add_from<T, Rows, kWidth, rows, vectors, false>(block, t, first, 0);
+        add_from<T, Rows, kWidth, rows, vectors, false>(block, t, first, 0, requests);
       }
     }
   }
