@@ -65,7 +65,7 @@ struct KvReportSettings {
   std::uint64_t seed = 0;
   /// Called with rows done and rows in all: at the start, now and then, and at the end; false stops
   /// with `cancelled`.
-  std::function<bool(std::int64_t done, std::int64_t total)> progress;
+  std::function<bool(std::int64_t done, std::int64_t total)> progress{};
 };
 
 /// What K and V are stored as.

@@ -5,7 +5,7 @@
 
 #include "base/guard.h"
 #include "base/status_text.h"
-#include "cache/tokens.h"
+#include "cache/read_tokens.h"
 #include "cache/view.h"
 #include "check/kv_row.h"
 #include "check/walk.h"

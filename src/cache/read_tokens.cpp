@@ -1,4 +1,4 @@
-#include "cache/tokens.h"
+#include "cache/read_tokens.h"
 
 #include <algorithm>
 #include <cstddef>
