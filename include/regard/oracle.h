@@ -139,9 +139,6 @@ class REGARD_API Oracle {
   const Shape& out_shape() const noexcept { return out_shape_; }
 
  private:
-  void keep(const ConstTensor& q, const ConstTensor& k, const ConstTensor& v,
-            const Options& options);
-
   ConstTensor q_, k_, v_;
   Options options_;
   Deviation deviation_;

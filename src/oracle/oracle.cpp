@@ -38,12 +38,10 @@ Status Oracle::prepare(const ConstTensor& q, const ConstTensor& k, const ConstTe
                        const Options& options, const Deviation& deviation) noexcept {
   return base::guarded([&]() -> Status {
     problem::Problem checked;
-    Status status = problem::make_problem(q, k, v, {}, options, checked);
-    if (status.ok()) status = problem::check_memory(checked);
-    if (!status.ok()) return status;
-    keep(q, k, v, options);
-    deviation_ = deviation;
-    return {};
+    Status status = problem::make_problem(q, k, v, {}, options, checked);  // one type for all three
+    if (status.ok()) status = prepare_cached(q, k, v, options);
+    if (status.ok()) deviation_ = deviation;
+    return status;
   });
 }
 
@@ -60,23 +58,16 @@ Status Oracle::prepare_cached(const ConstTensor& q, const ConstTensor& k, const 
     if (status.ok()) status = problem::check_memory(checked);
     if (status.ok()) status = check_held(held, q.shape[0]);
     if (!status.ok()) return status;
-    keep(q, k, v, options);
+    options_ = options;
+    deviation_ = {};
     held_ = held;
+    q_ = q;
+    k_ = k;
+    v_ = v;
+    scale_ = options.scale.value_or(1 / std::sqrt(double(q.shape[3])));
+    out_shape_ = {q.shape[0], q.shape[1], q.shape[2], v.shape[3]};
     return {};
   });
-}
-
-/// Of a call that was checked.
-void Oracle::keep(const ConstTensor& q, const ConstTensor& k, const ConstTensor& v,
-                  const Options& options) {
-  options_ = options;
-  deviation_ = {};
-  held_ = {};
-  q_ = q;
-  k_ = k;
-  v_ = v;
-  scale_ = options.scale.value_or(1 / std::sqrt(double(q.shape[3])));
-  out_shape_ = {q.shape[0], q.shape[1], q.shape[2], v.shape[3]};
 }
 
 Status Oracle::row(std::int64_t b, std::int64_t h, std::int64_t i, OracleRow& row,

@@ -1,4 +1,4 @@
-"""`regard check --kv`: what storing K and V in fewer bits does, against the definition in Python."""
+"""`regard check --kv`: what storing K and V in fewer bits does, beside the definition in Python."""
 import json
 import math
 import unittest
