@@ -67,7 +67,7 @@ KvRowReport compare_rows(const OracleRow& exact, const OracleRow& stored) {
   KvRowReport row;
   row.visible = exact.visible;
   if (exact.visible == 0) return row;
-  if (std::isnan(exact.largest) || !all_finite(exact.out)) {
+  if (!all_finite(exact.out)) {  // so it is where a score is not finite
     row.out_error = row.logit_shift = row.entropy_change = row.weight_moved = kNaN;
     return row;
   }

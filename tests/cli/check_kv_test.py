@@ -1,11 +1,14 @@
 """`regard check --kv`: what storing K and V in fewer bits does, beside the definition in Python."""
 import json
 import math
+import os
+import re
 import unittest
 
 import support
 from support import Array, attention
 
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 HEADS, KV_HEADS, ROWS, KEYS, D, DV = 4, 2, 5, 20, 32, 64
 REPORTED = ("out_error", "logit_shift", "entropy_change", "weight_moved")
 
@@ -105,6 +108,26 @@ class CheckKv(support.Case):
         self.assertEqual(rows[1][5:], rows[2][5:])  # weights depend on K alone
         self.assertLess(float(rows[1][3]), float(rows[2][3]))
         self.assertEqual(len(self.reports("--kv", "f32,int8")), 2)
+
+    def test_the_table_of_the_documentation(self):
+        with open(os.path.join(ROOT, "docs", "kv-cache.md"), encoding="utf-8") as file:
+            page = file.read().partition("## What a type costs in accuracy")[2]
+        table = re.findall(r"(?m)^\| `(\w+)` \| `(\w+)` \| (\d+) \| (.*) \|$", page)
+        self.assertGreater(len(table), 10)
+        types = ",".join(f"{k}/{v}" for k, v, *_ in table)
+        layers = [json.loads(self.regard("check", os.path.join(ROOT, "data", name), "--kv", types,
+                                         "--json"))["reports"]
+                  for name in ("minilm_layer0.npz", "minilm_layer4.npz")]
+        for (k, v, size, cells), *reports in zip(table, *layers, strict=True):
+            self.assertEqual([str(report["bytes"]) for report in reports], [size] * 2)
+            sums = [report["all"] for report in reports]
+            rows = [[all_["rms_out_error"] for all_ in sums],
+                    *([all_[key]["value"] for all_ in sums] for key in REPORTED)]
+            shown = [[float(x) for x in cell.split(" / ")] for cell in cells.split(" | ")]
+            # Columns stand in the order of the numbers, each to two digits.
+            for pair, numbers in zip(shown, rows, strict=True):
+                for text, number in zip(pair, numbers, strict=True):
+                    self.assertAlmostEqual(text, number, delta=0.051 * abs(number), msg=f"{k} {v}")
 
     def test_a_sample(self):
         found, = self.reports("--kv", "int8", "--rows", "7", "--seed", "3", "--worst", "100")
