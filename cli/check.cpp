@@ -172,7 +172,8 @@ int run(const CheckFlags& flags) {
 
 Command add_check(CLI::App& program) {
   const auto flags = std::make_shared<CheckFlags>();
-  CLI::App* app = add_command(program, "check", "judges anyone's result against the oracle");
+  CLI::App* app = add_command(program, "check",
+                              "judges anyone's result, or the types of a KV cache, by the oracle");
   add_input_flags(*app, flags->input);
   begin_group(*app, "What is judged");
   add_text(*app, {"--out", "FILE", "the result, of the rank and layout of q"}, flags->out);

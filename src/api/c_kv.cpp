@@ -1,5 +1,7 @@
 #include "api/c_kv.h"
 
+#include <string>
+
 namespace regard::api {
 namespace {
 

@@ -1,6 +1,7 @@
 #include "regard/kv_report.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 #include "base/guard.h"
@@ -16,7 +17,9 @@ namespace {
 
 /// The question, with the numbers before they were stored.
 struct Asked {
-  const ConstTensor &q, &k, &v;
+  const ConstTensor& q;
+  const ConstTensor& k;
+  const ConstTensor& v;
   Options options;
   HeldKeys held{};
 };

@@ -37,9 +37,10 @@ struct Sides {
 
   long double logit(const Inputs<double>& in, LoopRow r, std::int64_t j) const {
     const std::int64_t kv = loops.kv_head(r.h), d = in.q.shape()[3];
-    long double dot = 0;
+    using Wide = long double;
+    Wide dot = 0;
     for (std::int64_t c = 0; c < d; ++c)
-      dot += (long double)(in.q.at(r.b, r.h, r.i, c)) * in.k.at(r.b, kv, j, c);
+      dot += Wide(in.q.at(r.b, r.h, r.i, c)) * Wide(in.k.at(r.b, kv, j, c));
     return loops.capped(loops.options.scale.value_or(1 / std::sqrt(double(d))) * dot);
   }
 };
