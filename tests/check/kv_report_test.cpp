@@ -115,6 +115,29 @@ TEST(KvReport, AnOutputThatWasZero) {
   EXPECT_EQ(report_of(in, {KvType::f32, KvType::int8}).rows.at(0).out_error, 0);
 }
 
+TEST(KvReport, NumbersWhoseSquaresLeaveTheRange) {
+  auto in = random_inputs<double>({1, 1, 1, 3, 5, 32, 8}, 1);
+  const auto error_of = [&](double size) {
+    for (std::int64_t n = 0; n < 5 * 8; ++n) in.v.data()[n] = n % 3 == 0 ? -size : size;
+    return report_of(in, {KvType::f32, KvType::f32}).all.rms_out_error;
+  };
+  EXPECT_NEAR(error_of(1e-200), 1, 1e-15);  // 0 as f32
+  EXPECT_EQ(error_of(1e200), kInfinity);
+}
+
+// What docs/kv-cache.md says of columns that are far larger than others.
+TEST(KvReport, BlocksKeepDigitsBesideALargeColumn) {
+  auto in = random_inputs<float>({1, 1, 1, 20, 50, 128, 128}, 1);
+  const auto ratio = [&] {
+    return report_of(in, {KvType::int8, KvType::int8}).all.rms_out_error /
+           report_of(in, {KvType::int8_32, KvType::int8_32}).all.rms_out_error;
+  };
+  EXPECT_LT(ratio(), 1.5);
+  for (std::int64_t j = 0; j < 50; ++j) in.k.at(0, 0, j, 5) *= 30;
+  for (std::int64_t i = 0; i < 20; ++i) in.q.at(0, 0, i, 5) = 0;  // the column itself adds nothing
+  EXPECT_GT(ratio(), 2);
+}
+
 TEST(KvReport, RowsWithoutKeysAreZeroAndCountedApart) {
   const auto in = random_inputs<float>({1, 1, 1, 5, 3, 32, 32}, 1);
   Options options;
