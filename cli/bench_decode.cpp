@@ -10,6 +10,7 @@
 #include "command.h"
 #include "decode_speed.h"
 #include "flags.h"
+#include "kv_types.h"
 #include "regard/machine.h"
 #include "regard/version.h"
 #include "report.h"
@@ -200,19 +201,11 @@ const char* DecodeFlags::given() const {
 
 namespace {
 
-std::vector<std::string> type_names() {
-  std::vector<std::string> names;
-  for (int type = 0; type <= int(KvType::q4_0); ++type) {
-    names.emplace_back(kv_type_name(KvType(type)));
-  }
-  return names;
-}
-
 void add_lists(CLI::App& app, DecodeFlags& flags) {
   add_each_value(app, {"--kv", "TYPE,...", "what K and V are stored as; default f32"},
                  [&flags](const std::string& text) {
                    for (const std::string& type : split(text, ',')) {
-                     flags.types.push_back(KvType(parse_choice("--kv", type, type_names())));
+                     flags.types.push_back(parse_kv_type("--kv", type));
                    }
                  });
   add_each_value(app, {"--rows", "N,...", "query rows that share a KV head; default 1"},

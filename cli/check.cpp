@@ -2,23 +2,24 @@
 #include "regard/check.h"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
-#include <chrono>
 #include <memory>
 
 #include "arrays.h"
 #include "check_json.h"
+#include "check_kv.h"
 #include "command.h"
 #include "flags.h"
 #include "interrupt.h"
 #include "options.h"
+#include "progress_bar.h"
 
 namespace regard::cli {
 namespace {
 
 constexpr char kUsage[] =
-    "check Q.npy K.npy V.npy --out THEIRS.npy [FLAGS]\n       regard check QKV.npz ...";
+    "check Q.npy K.npy V.npy --out THEIRS.npy [FLAGS]\n"
+    "       regard check Q.npy K.npy V.npy --kv TYPE [FLAGS]\n       regard check QKV.npz ...";
 constexpr char kMore[] =
     "Every row is computed again in f64 with compensated sums. What each weight may suffer in a\n"
     "kernel of that type that sums its keys in blocks follows from its own score and distance "
@@ -30,43 +31,27 @@ constexpr char kMore[] =
     "fails is tried against the conventions that other kernels follow, one and two at a time; the\n"
     "one that fits a sample of its rows is named.\n"
     "\n"
+    "With --kv no result is judged: it says what storing K and V in a cache does to each head and\n"
+    "row, in f64 on both sides. The error of out is relative, |o' - o| / |o|. A logit shift is "
+    "the\n"
+    "largest |s' - s| over a row's keys, after scale and softcap. Entropies are in nats; below 0 "
+    "a\n"
+    "row looks at fewer keys. The weight moved is sum |p' - p| / 2. The exit code is 0.\n"
+    "\n"
     "Examples:\n"
     "  regard check q.npy k.npy v.npy --out theirs.npy --lse theirs_lse.npy\n"
     "  regard check qkv.npz --causal bottom_right --out theirs.npz --rows 1000 --seed 1\n"
-    "  regard check qkv.npz --out theirs.npy --json\n";
+    "  regard check qkv.npz --out theirs.npy --json\n"
+    "  regard check qkv.npz --causal top_left --kv int8\n"
+    "  regard check qkv.npz --kv f16,int8,int8/q4_0\n";
 
 struct CheckFlags {
   InputFlags input;
   AttentionFlags attention;
   std::string out, lse, weights;
+  std::vector<KvTypes> kv;
   std::optional<std::int64_t> rows, seed, worst;
   bool json = false;
-};
-
-/// A line on a terminal that is drawn over again; nothing in a pipe.
-class ProgressBar {
- public:
-  void show(std::int64_t done, std::int64_t total) {
-    const auto now = std::chrono::steady_clock::now();
-    if (!terminal_ || total == 0 || now - drawn_ < std::chrono::milliseconds(50)) return;
-    drawn_ = now;
-    constexpr std::int64_t kWidth = 40;
-    const auto filled = std::size_t(kWidth * done / total);
-    fmt::print(stderr, "\r[{:.<{}}] {} of {} rows", std::string(filled, '#'), kWidth, done, total);
-    std::fflush(stderr);
-    shown_ = true;
-  }
-  ~ProgressBar() {
-    if (shown_) std::fputs("\r\033[K", stderr);
-  }
-  ProgressBar() = default;
-  ProgressBar(const ProgressBar&) = delete;
-  ProgressBar& operator=(const ProgressBar&) = delete;
-
- private:
-  bool terminal_ = ::isatty(STDERR_FILENO) == 1;
-  bool shown_ = false;
-  std::chrono::steady_clock::time_point drawn_;
 };
 
 /// A result in files and what it answers.
@@ -147,8 +132,28 @@ Theirs load_theirs(const CheckFlags& flags, const Inputs& inputs) {
   return theirs;
 }
 
+int report_types(const CheckFlags& flags) {
+  if (!flags.out.empty() || !flags.lse.empty() || !flags.weights.empty()) {
+    throw Error("--kv: given beside a result to judge; leave out --kv, or --out, --lse, --weights");
+  }
+  const std::int64_t worst = flags.worst.value_or(5);
+  if (worst < 0) throw Error(fmt::format("--worst: {} is below 0", worst));
+  const Options options = flags.attention.options();
+  const Inputs inputs = load_inputs(flags.input);
+  report_kv_types({.inputs = inputs,
+                   .options = options,
+                   .types = flags.kv,
+                   .rows = flags.rows.value_or(0),
+                   .seed = std::uint64_t(flags.seed.value_or(0)),
+                   .worst_rows = worst},
+                  flags.json);
+  return kFine;
+}
+
 int run(const CheckFlags& flags) {
-  if (flags.out.empty()) throw Error("--out: missing; it names the result to judge");
+  if (!flags.kv.empty()) return report_types(flags);
+  if (flags.out.empty())
+    throw Error("--out: missing; it names the result to judge (--kv TYPE needs none)");
   const Options options = flags.attention.options();
   const Inputs inputs = load_inputs(flags.input);
   const Theirs theirs = load_theirs(flags, inputs);
@@ -167,18 +172,21 @@ int run(const CheckFlags& flags) {
 
 Command add_check(CLI::App& program) {
   const auto flags = std::make_shared<CheckFlags>();
-  CLI::App* app = add_command(program, "check", "judges anyone's result against the oracle");
+  CLI::App* app = add_command(program, "check",
+                              "judges anyone's result, or the types of a KV cache, by the oracle");
   add_input_flags(*app, flags->input);
   begin_group(*app, "What is judged");
   add_text(*app, {"--out", "FILE", "the result, of the rank and layout of q"}, flags->out);
   add_text(*app, {"--lse", "FILE", "its log-sum-exp (B,H,S), judged too"}, flags->lse);
   add_text(*app, {"--weights", "FILE", "its weights (B,H,S,Skv), judged too"}, flags->weights);
+  add_kv_flag(*app, flags->kv);
   add_integer(*app, {"--rows", "N", "a sample of N rows over all heads; default all of them"},
               flags->rows);
   add_integer(*app, {"--seed", "N", "which sample; default 0"}, flags->seed);
   add_integer(*app, {"--worst", "N", "how many of the worst rows to show; default 5"},
               flags->worst);
-  add_switch(*app, "--json", "the verdict for programs, with what the bound is made of",
+  add_switch(*app, "--json",
+             "the verdict for programs, with what the bound is made of, or the report of --kv",
              flags->json);
   begin_group(*app, "Flags");
   add_meaning_flags(*app, flags->attention);

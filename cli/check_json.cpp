@@ -62,7 +62,53 @@ Json terms(const RowVerdict& verdict, const Oracle& oracle, const ErrorBound& bo
   return result;
 }
 
+Json worst_of(const KvWorst& worst) {
+  return {{"value", number(worst.value)}, {"b", worst.b}, {"h", worst.h}, {"i", worst.i}};
+}
+
+Json summary_of(const KvSummary& summary) {
+  return {{"b", summary.b},
+          {"h", summary.h},
+          {"rows", summary.rows},
+          {"rows_empty", summary.rows_empty},
+          {"rows_undefined", summary.rows_undefined},
+          {"rms_out_error", number(summary.rms_out_error)},
+          {"mean_entropy_change", number(summary.mean_entropy_change)},
+          {"out_error", worst_of(summary.out_error)},
+          {"logit_shift", worst_of(summary.logit_shift)},
+          {"entropy_change", worst_of(summary.entropy_change)},
+          {"weight_moved", worst_of(summary.weight_moved)}};
+}
+
+Json row_of(const KvRowReport& row) {
+  return {{"b", row.b},
+          {"h", row.h},
+          {"i", row.i},
+          {"visible", row.visible},
+          {"out_error", number(row.out_error)},
+          {"logit_shift", number(row.logit_shift)},
+          {"logit_key", row.logit_key},
+          {"entropy_change", number(row.entropy_change)},
+          {"weight_moved", number(row.weight_moved)}};
+}
+
 }  // namespace
+
+std::string json_text(const std::vector<KvFindings>& findings, std::int64_t given_bytes) {
+  Json reports = Json::array();
+  for (const KvFindings& found : findings) {
+    Json heads = Json::array(), worst = Json::array();
+    for (const KvSummary& head : found.report.heads) heads.push_back(summary_of(head));
+    for (const KvRowReport& row : found.worst) worst.push_back(row_of(row));
+    reports.push_back({{"k_type", kv_type_name(found.types.k)},
+                       {"v_type", kv_type_name(found.types.v)},
+                       {"bytes", found.bytes},
+                       {"all", summary_of(found.report.all)},
+                       {"heads", heads},
+                       {"worst_rows", worst}});
+  }
+  return Json{{"given_bytes", given_bytes}, {"reports", reports}}.dump(2);
+}
 
 std::string json_text(const CheckReport& report, const Judged& judged) {
   const Inputs& in = judged.inputs;

@@ -22,7 +22,7 @@ ROOMS = {
     "run": [*BASELINE, "problem", "plan"],
     "api": [*BASELINE, "problem", "cache", "plan", "run", "dispatch"],
     "oracle": ["include", "base", "problem/problem.h"],
-    "check": ["include", "base", "problem"],
+    "check": ["include", "base", "problem", "cache"],
     "lab": ["include", "base", "problem"],
     "merge": ["include", "base", "problem"],
     "io": ["include", "base"],

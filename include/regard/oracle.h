@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "regard/export.h"
@@ -105,6 +106,14 @@ struct Deviation {
   bool scaled_sinks = false;   ///< so are sinks
 };
 
+/// Keys that a cache holds, where it is a ring: the same words as in KvView.
+struct HeldKeys {
+  /// Keys [keep_first, held_from[b]) of batch entry b have been dropped: no row sees them. Empty:
+  /// all are there.
+  std::span<const std::int64_t> held_from;
+  std::int64_t keep_first = 0;  ///< the first keys, which the left end of a window does not hide
+};
+
 class REGARD_API Oracle {
  public:
   Oracle() noexcept = default;
@@ -112,6 +121,12 @@ class REGARD_API Oracle {
   /// copies.
   Status prepare(const ConstTensor& q, const ConstTensor& k, const ConstTensor& v,
                  const Options& options, const Deviation& deviation = {}) noexcept;
+
+  /// The same for the numbers that a cache holds, or those it was given: k and v of any float
+  /// types, whatever that of q is, and what a ring hides. `held` has no number or one a batch
+  /// entry.
+  Status prepare_cached(const ConstTensor& q, const ConstTensor& k, const ConstTensor& v,
+                        const Options& options, const HeldKeys& held = {}) noexcept;
 
   /// Row i of query head h of batch entry b, invalid_argument where there is none: so it is before
   /// a successful prepare. Reads no key that the row does not see, and no bias where mask, causal,
@@ -127,6 +142,7 @@ class REGARD_API Oracle {
   ConstTensor q_, k_, v_;
   Options options_;
   Deviation deviation_;
+  HeldKeys held_;
   double scale_ = 0;
   Shape out_shape_{};
 };

@@ -1,5 +1,6 @@
-/* The C interface, continued: caches of keys and values, and decode. regard/kv_cache.h and decode.h
- * say what arguments mean, regard/regard.h what holds of every call; it includes this header.
+/* The C interface, continued: caches of keys and values, decode, and what storing costs.
+ * kv_cache.h, decode.h and kv_report.h say what arguments mean, regard/regard.h what holds of every
+ * call; it includes this header.
  */
 #ifndef REGARD_REGARD_KV_H
 #define REGARD_REGARD_KV_H
@@ -142,6 +143,73 @@ REGARD_API regard_code regard_decode_view(const regard_context* context, const r
                                           const regard_decode_rows* rows,
                                           const regard_outputs* outputs,
                                           const regard_options* options, regard_status* status);
+
+/* ---- What storing costs ---- */
+
+/* What became of one row: regard::KvRowReport in kv_report.h. */
+typedef struct regard_kv_row_report {
+  int64_t b, h, i;
+  int64_t visible;       /* keys the row sees; 0: all below is 0 */
+  double out_error;      /* |o' - o| / |o|; infinite where o alone is 0, or o' alone not finite */
+  double logit_shift;    /* largest, over visible keys, after scale and softcap */
+  int64_t logit_key;     /* where; -1: the row sees no key */
+  double entropy_change; /* nats */
+  double weight_moved;   /* total variation of the weights, 0 to 1 */
+} regard_kv_row_report;
+
+typedef struct regard_kv_worst {
+  double value;
+  int64_t b, h, i; /* -1: no row was measured */
+} regard_kv_worst;
+
+/* Of one head's rows, or of all: regard::KvSummary. */
+typedef struct regard_kv_summary {
+  int64_t b, h; /* -1: all heads together */
+  int64_t rows; /* measured */
+  int64_t rows_empty;
+  int64_t rows_undefined; /* not finite before storing */
+  double rms_out_error;
+  double mean_entropy_change;
+  regard_kv_worst out_error, logit_shift, weight_moved, entropy_change;
+} regard_kv_summary;
+
+typedef struct regard_kv_report_settings {
+  size_t struct_size;
+  int64_t rows; /* sampled over all batch entries and heads; 0: every row */
+  uint64_t seed;
+  regard_kv_row_report* row_reports; /* where to write the first rows; may be null */
+  int64_t row_room;                  /* room there */
+  regard_kv_summary* heads;          /* where to write the first B Hq heads; may be null */
+  int64_t head_room;
+  /* Called with rows done and rows in all; not 0 stops with REGARD_CANCELLED. May be null. */
+  int (*progress)(void* user, int64_t done, int64_t total);
+  void* user;
+} regard_kv_report_settings;
+
+typedef struct regard_kv_report {
+  size_t struct_size;
+  int64_t row_count; /* looked at; as many were written as there was room for */
+  int64_t head_count;
+  regard_kv_summary all;
+} regard_kv_report;
+
+/* What a cache of these types would do to attention over inputs (whose k and v may be of any float
+ * types), and what a cache or a view has done to k (N, Hkv, longest length, D) and v, given as they
+ * were before: regard::report_kv. Null settings: every row, and the summary alone. */
+REGARD_API regard_code regard_report_kv(const regard_inputs* inputs, regard_kv_type k_type,
+                                        regard_kv_type v_type, const regard_options* options,
+                                        const regard_kv_report_settings* settings,
+                                        regard_kv_report* report, regard_status* status);
+REGARD_API regard_code regard_report_kv_cache(const regard_inputs* inputs,
+                                              const regard_kv_sequences* sequences,
+                                              const regard_options* options,
+                                              const regard_kv_report_settings* settings,
+                                              regard_kv_report* report, regard_status* status);
+REGARD_API regard_code regard_report_kv_view(const regard_inputs* inputs,
+                                             const regard_kv_view* view,
+                                             const regard_options* options,
+                                             const regard_kv_report_settings* settings,
+                                             regard_kv_report* report, regard_status* status);
 
 #ifdef __cplusplus
 }

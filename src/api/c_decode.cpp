@@ -1,42 +1,17 @@
 // The C interface: decode over a cache and over a view.
 #include <span>
 
-#include "api/c_types.h"
+#include "api/c_kv.h"
 #include "regard/decode.h"
 
 namespace regard::api {
 namespace {
-
-template <class T>
-Status to_span(const char* name, const T* numbers, std::int64_t count, std::span<const T>& span) {
-  Status status = check_array(name, numbers, count);
-  if (status.ok()) span = {numbers, std::size_t(count)};
-  return status;
-}
 
 Status to_rows(const regard_decode_rows* from, DecodeRows& rows) {
   if (!from) return {};
   Status status = to_span("starts", from->starts, from->start_count, rows.starts);
   if (status.ok()) status = to_span("parents", from->parents, from->parent_count, rows.parents);
   return status;
-}
-
-/// A type that is none stays none.
-KvType to_type(regard_kv_type type) noexcept {
-  return KvType(type >= REGARD_KV_F32 && type <= REGARD_KV_Q4_0 ? type : 255);
-}
-
-KvRows to_kv_rows(const regard_kv_rows& from) noexcept {
-  return {.data = from.data,
-          .type = to_type(from.type),
-          .head_size = from.head_size,
-          .page_bytes = from.page_bytes,
-          .head_bytes = from.head_bytes,
-          .token_bytes = from.token_bytes,
-          .scales = from.scales,
-          .scale_page_bytes = from.scale_page_bytes,
-          .scale_head_bytes = from.scale_head_bytes,
-          .scale_token_bytes = from.scale_token_bytes};
 }
 
 regard_kv_rows from_kv_rows(const KvRows& from, regard_kv_type type) noexcept {
@@ -50,24 +25,6 @@ regard_kv_rows from_kv_rows(const KvRows& from, regard_kv_type type) noexcept {
           .scale_page_bytes = from.scale_page_bytes,
           .scale_head_bytes = from.scale_head_bytes,
           .scale_token_bytes = from.scale_token_bytes};
-}
-
-Status to_view(const regard_kv_view* from, KvView& view) {
-  regard_kv_view given = {};
-  Status status = load_struct(size_of<regard_kv_view>("view"), from, &given);
-  if (!status.ok()) return status;
-  view.k = to_kv_rows(given.k);
-  view.v = to_kv_rows(given.v);
-  view.kv_heads = given.kv_heads;
-  view.page_tokens = given.page_tokens;
-  view.pages = given.pages;
-  view.keep_first = given.keep_first;
-  status = to_span("page_tables", given.page_tables, given.count, view.page_tables);
-  if (status.ok()) status = to_span("lengths", given.lengths, given.count, view.lengths);
-  if (status.ok() && given.held_from) {
-    status = to_span("held_from", given.held_from, given.count, view.held_from);
-  }
-  return status;
 }
 
 /// What both calls share, translated.
@@ -113,11 +70,10 @@ regard_code regard_decode(const regard_context* context, const regard_tensor* q,
                           regard_status* status) {
   return guarded_answer(status, [&] {
     if (!context) return null_pointer("context");
-    if (!sequences) return null_pointer("sequences");
-    if (!sequences->cache) return null_pointer("sequences.cache");
     Call call;
     std::span<const std::int64_t> numbers;
-    Status bad = to_call(q, rows, outputs, options, call);
+    Status bad = check_sequences(sequences);
+    if (bad.ok()) bad = to_call(q, rows, outputs, options, call);
     if (bad.ok()) bad = to_span("sequences", sequences->numbers, sequences->count, numbers);
     if (!bad.ok()) return bad;
     return regard::decode(context->context, call.q, sequences->cache->cache, numbers, call.rows,

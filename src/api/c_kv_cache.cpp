@@ -1,28 +1,10 @@
 // The C interface: caches of keys and values.
 #include <memory>
 
-#include "api/c_types.h"
+#include "api/c_kv.h"
 
 namespace regard::api {
 namespace {
-
-constexpr bool same_numbers() {
-  return REGARD_KV_F32 == int(KvType::f32) && REGARD_KV_F16 == int(KvType::f16) &&
-         REGARD_KV_BF16 == int(KvType::bf16) && REGARD_KV_FP8_E4M3 == int(KvType::fp8_e4m3) &&
-         REGARD_KV_FP8_E5M2 == int(KvType::fp8_e5m2) && REGARD_KV_INT8 == int(KvType::int8) &&
-         REGARD_KV_INT8_32 == int(KvType::int8_32) && REGARD_KV_INT4_32 == int(KvType::int4_32) &&
-         REGARD_KV_Q8_0 == int(KvType::q8_0) && REGARD_KV_Q4_0 == int(KvType::q4_0);
-}
-static_assert(same_numbers(), "regard.h numbers the types as kv_cache.h does");
-
-Status to_kv_type(const char* name, regard_kv_type from, KvType& type) {
-  if (from < REGARD_KV_F32 || from > REGARD_KV_Q4_0) {
-    return base::invalid(std::string(name) + ": " + std::to_string(from) + " is not in 0 to " +
-                         std::to_string(REGARD_KV_Q4_0));
-  }
-  type = KvType(from);
-  return {};
-}
 
 Status to_kv_options(const regard_kv_cache_options* from, KvCacheOptions& options) {
   regard_kv_cache_options given = {};

@@ -2,15 +2,12 @@
 
 #include <algorithm>
 #include <functional>
-#include <random>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "base/guard.h"
-#include "base/status_text.h"
 #include "check/judge.h"
 #include "check/search.h"
+#include "check/walk.h"
 #include "problem/tensors.h"
 
 namespace regard {
@@ -18,34 +15,10 @@ namespace {
 
 using judging::Evidence;
 using judging::Judge;
+using judging::require_count;
 using judging::Reservoir;
 using judging::Setting;
-using judging::stopped;
-
-/// Keys visited between two calls of the progress hook: some tenths of a second at D = 128.
-constexpr std::int64_t kKeysBetweenReports = std::int64_t{1} << 20;
-
-/// Rows of (B, Hq, Sq) counted in this order. A sample takes one row from each of equal stretches,
-/// so no row comes twice and every batch entry and head gets its share.
-class Sample {
- public:
-  Sample(std::int64_t total, std::int64_t wanted, std::uint64_t seed)
-      : total_(total), count_(wanted == 0 ? total : std::min(wanted, total)), engine_(seed) {}
-
-  std::int64_t count() const { return count_; }
-
-  /// Row of stretch n; ask for n = 0, 1, ... in order.
-  std::int64_t pick(std::int64_t n) {
-    const std::int64_t length = total_ / count_, longer = total_ % count_;
-    const std::int64_t start = n * length + std::min(n, longer);
-    std::uniform_int_distribution<std::int64_t> within(0, length - (n < longer ? 0 : 1));
-    return start + within(engine_);
-  }
-
- private:
-  std::int64_t total_, count_;
-  std::mt19937_64 engine_;
-};
+using judging::Walk;
 
 void keep_worst(std::int64_t worst_rows, std::vector<RowVerdict>& worst) {
   std::ranges::stable_sort(worst, std::greater(), &RowVerdict::units);
@@ -74,53 +47,37 @@ Status require_sound(const Shape& out_shape, const Setting& asked, const CheckSe
     status = problem::check_result("weights", asked.weights, shape);
   }
   if (!status.ok()) return status;
-  const std::pair<const char*, std::int64_t> counts[] = {{"rows", settings.rows},
-                                                         {"worst_rows", settings.worst_rows}};
-  for (const auto& [name, count] : counts) {
-    if (count < 0)
-      return base::invalid(std::string(name) + ": " + std::to_string(count) + " is below 0");
-  }
-  return {};
+  status = require_count("rows", settings.rows);
+  return status.ok() ? require_count("worst_rows", settings.worst_rows) : status;
 }
 
 /// The rows of a check and what becomes of them.
 class Rows {
  public:
   Rows(const Shape& out_shape, std::int64_t keys, const CheckSettings& settings)
-      : heads_(out_shape[1]),
-        rows_(out_shape[2]),
-        interval_(std::max<std::int64_t>(1, kKeysBetweenReports / (keys + 1))),
-        settings_(settings),
-        sample_(out_shape[0] * heads_ * rows_, settings.rows, settings.seed),
+      : settings_(settings),
+        walk_(out_shape, keys, {settings.rows, settings.seed, settings.progress}),
         evidence_{Reservoir(settings.seed), Reservoir(settings.seed)} {}
 
   Status judge(Judge& judge, CheckReport& report) {
-    for (std::int64_t n = 0; n < sample_.count(); ++n) {
-      if (n % interval_ == 0 && !go_on(n)) return stopped();
-      const std::int64_t index = sample_.pick(n);
-      const std::int64_t head = index / rows_;
+    return walk_.each([&](std::int64_t b, std::int64_t h, std::int64_t i) {
       RowVerdict verdict;
-      Status status = judge.judge(head / heads_, head % heads_, index % rows_, verdict);
+      Status status = judge.judge(b, h, i, verdict);
       if (!status.ok()) return status;
       enter(verdict, settings_.worst_rows, report);
       (verdict.units > 1 ? evidence_.failed : evidence_.passed).show(verdict);
-    }
-    return go_on(sample_.count()) ? Status() : stopped();
+      return status;
+    });
   }
 
   Status name_convention(const Setting& asked, CheckReport& report) {
     return judging::find_convention(
-        asked, evidence_, [this] { return go_on(sample_.count()); }, report.convention);
+        asked, evidence_, [this] { return walk_.go_on(walk_.count()); }, report.convention);
   }
 
  private:
-  bool go_on(std::int64_t done) const {
-    return !settings_.progress || settings_.progress(done, sample_.count());
-  }
-
-  std::int64_t heads_, rows_, interval_;
   const CheckSettings& settings_;
-  Sample sample_;
+  Walk walk_;
   Evidence evidence_;
 };
 

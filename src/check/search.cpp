@@ -9,6 +9,7 @@
 
 #include "base/read.h"
 #include "check/conventions.h"
+#include "check/walk.h"
 
 namespace regard::judging {
 namespace {
@@ -78,10 +79,6 @@ Convention described(std::span<const Alternative* const> found, const Evidence& 
 }
 
 }  // namespace
-
-Status stopped() {
-  return {StatusCode::cancelled, "the check was stopped by its progress hook"};
-}
 
 void Reservoir::show(const RowVerdict& row) {
   ++shown_;

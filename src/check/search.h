@@ -29,9 +29,6 @@ struct Evidence {
   Reservoir failed, passed;
 };
 
-/// What a check answers that its progress hook has stopped.
-Status stopped();
-
 /// One alternative, or two together, that put every row of the evidence within its bound. A fit
 /// counts only where some failed row tells the two answers apart: the bound there is smaller than
 /// the distance to ours. `go_on` is asked before each trial; false gives up.

@@ -13,6 +13,7 @@ struct Question {
   const ConstTensor& v;
   const Options& options;
   const Deviation& deviation;
+  const HeldKeys& held;
   const ScoreError& error;
   double scale;
 };
@@ -30,8 +31,9 @@ bool key_exists(const Question& question, const RowIndex& at, std::int64_t j) no
 /// Of query row i: i + offset.
 Position position(const Question& question, const RowIndex& at) noexcept;
 
-/// Whether a row that exists sees key j: lengths, causal alignment, window, mask, and a bias other
-/// than -infinity. The bias is looked at last, and only where the others see.
+/// Whether a row that exists sees key j: lengths, what a ring holds, causal alignment, window,
+/// mask, and a bias other than -infinity. The bias is looked at last, and only where the others
+/// see.
 bool visible(const Question& question, const RowIndex& at, std::int64_t j);
 
 }  // namespace regard::oracle

@@ -71,8 +71,9 @@ Score Scorer::score(std::int64_t j) {
 Stepped Scorer::scaled(std::int64_t j, double& raw) {
   load_row(question_.k, at_.b, kv_head_, j, k_.data());
   const auto count = std::int64_t(q_.size());
-  const Dot dot = question_.q.dtype == DType::f64 ? oracle::dot<false>(q_.data(), k_.data(), count)
-                                                  : oracle::dot<true>(q_.data(), k_.data(), count);
+  const bool wide = question_.q.dtype == DType::f64 || question_.k.dtype == DType::f64;
+  const Dot dot = wide ? oracle::dot<false>(q_.data(), k_.data(), count)
+                       : oracle::dot<true>(q_.data(), k_.data(), count);
   raw = dot.value.value();
   Stepped score{multiply(question_.scale, dot.value)};
   const ScoreError& error = question_.error;

@@ -21,8 +21,19 @@ std::int64_t keys_of(const Question& question, std::int64_t b) {
   return entry(question.options.kv_len, b, question.k.shape[2]);
 }
 
-bool in_window(const Window& window, Position position, std::int64_t j) {
-  return (window.left == -1 || j >= position - window.left) &&
+/// The first keys of a ring are held for good, and lie behind no window's left end.
+bool is_first(const Question& question, std::int64_t j) {
+  return j < question.held.keep_first;
+}
+
+bool is_held(const Question& question, std::int64_t b, std::int64_t j) {
+  const auto& held_from = question.held.held_from;
+  return held_from.empty() || is_first(question, j) || j >= held_from[std::size_t(b)];
+}
+
+bool in_window(const Question& question, Position position, std::int64_t j) {
+  const Window& window = question.options.window;
+  return (window.left == -1 || is_first(question, j) || j >= position - window.left) &&
          (window.right == -1 || j <= position + window.right);
 }
 
@@ -51,10 +62,10 @@ Position position(const Question& question, const RowIndex& at) noexcept {
 
 bool visible(const Question& question, const RowIndex& at, std::int64_t j) {
   const Options& options = question.options;
-  if (!key_exists(question, at, j)) return false;
+  if (!key_exists(question, at, j) || !is_held(question, at.b, j)) return false;
   const Position here = position(question, at);
   if (options.causal != Causal::none && j > here) return false;
-  if (!in_window(options.window, here, j)) return false;
+  if (!in_window(question, here, j)) return false;
   const Shape place = {at.b, at.h, at.i, j};
   if (options.mask.data != nullptr &&
       base::read_bool(options.mask, place) == question.deviation.inverted_mask) {
