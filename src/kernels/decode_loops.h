@@ -60,8 +60,9 @@ constexpr void for_each_loader(const F& f) {
     };
     (one.template operator()<kFormats>(), ...);
   };
-  take.template operator()<RowFormat::f16, RowFormat::bf16, RowFormat::int8, RowFormat::int8_32,
-                           RowFormat::int4_32>();
+  take.template operator()<RowFormat::f16, RowFormat::bf16, RowFormat::fp8_e4m3,
+                           RowFormat::fp8_e5m2, RowFormat::int8, RowFormat::int8_32,
+                           RowFormat::int4_32, RowFormat::q8_0, RowFormat::q4_0>();
 }
 
 /// The loops for rows of `format`, or those of T: such rows are converted.

@@ -205,3 +205,5 @@ inline void transpose(__m256d (&r)[4]) {
 
 #include "prim/convert_x86.h"
 #include "prim/flush_x86.h"
+#include "prim/row_loader_avx2.h"
+#include "prim/row_loader_avx2_integers.h"

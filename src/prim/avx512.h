@@ -224,3 +224,5 @@ inline void transpose(__m512d (&r)[8]) {
 #include "prim/convert_x86.h"
 #include "prim/flush_x86.h"
 #include "prim/row_loader_avx512.h"
+#include "prim/row_loader_avx512_blocks.h"
+#include "prim/row_loader_avx512_fp8.h"

@@ -43,7 +43,7 @@ void expect_spoiled_where_seen(const Decoded<float>& result, const Decoded<float
   });
 }
 
-// Rows of f32 and bf16 are read in place, those of e5m2 are converted.
+// Rows of f32 are read in place, the others by loaders of the ISA or converted.
 TEST(DecodeHidden, PoisonReachesOnlyTheRowsThatSeeIt) {
   const auto q = normal_tensor<float>({1, 4, 12, 64}, 2);
   Options causal;

@@ -128,11 +128,12 @@ struct Case {
 };
 // Each way of reading rows: in place, copied because the head fills no vector, and converted.
 constexpr Case kCases[] = {
-    {KvType::f32, KvType::f32, 64, 32},          {KvType::f32, KvType::bf16, 13, 7},
-    {KvType::f16, KvType::bf16, 128, 64},        {KvType::f16, KvType::f16, 40, 1},
-    {KvType::int8, KvType::int8, 64, 96},        {KvType::int8, KvType::fp8_e4m3, 31, 3},
-    {KvType::int8_32, KvType::int4_32, 64, 128}, {KvType::int4_32, KvType::int8_32, 32, 96},
-    {KvType::q8_0, KvType::q4_0, 32, 64},        {KvType::q4_0, KvType::q8_0, 96, 32},
+    {KvType::f32, KvType::f32, 64, 32},           {KvType::f32, KvType::bf16, 13, 7},
+    {KvType::f16, KvType::bf16, 128, 64},         {KvType::f16, KvType::f16, 40, 1},
+    {KvType::int8, KvType::int8, 64, 96},         {KvType::int8, KvType::fp8_e4m3, 31, 3},
+    {KvType::int8_32, KvType::int4_32, 64, 128},  {KvType::int4_32, KvType::int8_32, 32, 96},
+    {KvType::fp8_e4m3, KvType::fp8_e5m2, 96, 32}, {KvType::fp8_e5m2, KvType::fp8_e4m3, 16, 64},
+    {KvType::q8_0, KvType::q4_0, 32, 64},         {KvType::q4_0, KvType::q8_0, 96, 32},
 };
 
 Inputs<float> tokens_of(const Case& c, std::int64_t length) {
