@@ -24,9 +24,12 @@
 namespace regard::cli {
 namespace {
 
+constexpr char kGridGroup[] = "The grid";
+constexpr char kMeasuredGroup[] = "How it is measured";
+constexpr char kFilesGroup[] = "Files";
 constexpr char kUsage[] =
     "bench [FLAGS]\n       regard bench options [FLAGS]\n"
-    "       regard bench decode [FLAGS]";
+    "       regard bench decode [FLAGS]     'regard bench decode --help' has its flags";
 constexpr char kMore[] =
     "The rows are all combinations of the shapes, masks, types and threads that are given; each\n"
     "of these flags takes a list with commas, or comes several times. A shape is BxHxSxD. Where\n"
@@ -59,17 +62,13 @@ constexpr char kMore[] =
     "'over' marks a row above it, and is no error: other programs on this machine cost time too.\n"
     "Rows of 8 S run one head at eight times the length. Of every call 16 rows are checked before\n"
     "it is timed: out, log-sum-exp, weights, entropy and top keys, but not key masses.\n"
-    "\n";
-constexpr char kExamples[] =
     "\n"
     "Examples:\n"
     "  regard bench\n"
     "  regard bench --shape 1x8x2048x64,1x8x4096x64 --dtype f32,f64 --threads 1,2\n"
     "  regard bench --shape 1x32/8x2048x128 --mask causal,window:255,0 --json before.json\n"
     "  regard bench --compare before.json\n"
-    "  regard bench options --repeats 10\n"
-    "  regard bench decode --kv f32,f16,int8 --rows 1,4 --repeats 20\n"
-    "  regard bench decode --prefix 7000 --rows 1,4\n";
+    "  regard bench options --repeats 10\n";
 
 struct BenchFlags {
   std::string what;  ///< "", "options" or "decode"
@@ -223,7 +222,7 @@ void append(std::vector<T>& to, const std::vector<T>& more) {
 }
 
 void add_grid_flags(CLI::App& app, BenchFlags& flags) {
-  begin_group(app, "The grid");
+  begin_group(app, kGridGroup);
   add_each_value(app,
                  {"--shape", "BxHxSxD,...",
                   "default a list of four, for options 1x2x2048x64; Hq/Hkv, Sq/Skv and D/Dv where "
@@ -246,10 +245,10 @@ void add_grid_flags(CLI::App& app, BenchFlags& flags) {
                      flags.dtypes.push_back(parse_dtype("--dtype", dtype));
                    }
                  });
-  add_each_value(app, {"--threads", "N,...", "default 1; 0: all"},
-                 [&flags](const std::string& text) {
-                   append(flags.threads, parse_integers("--threads", text, ','));
-                 });
+  add_integer(app, {"--runs", "N", "measure each row N times and keep the best; default 1"},
+              flags.runs);
+  add_text(app, {"--compare", "FILE", "set the rows beside those of an earlier --json FILE"},
+           flags.compare);
 }
 
 }  // namespace
@@ -261,18 +260,21 @@ Command add_bench(CLI::App& program) {
   add_word(*app, "what", "'options', 'decode', or nothing", flags->what);
   add_grid_flags(*app, *flags);
   add_decode_flags(*app, flags->decode);
-  begin_group(*app, "How it is measured");
+  begin_group(*app, kMeasuredGroup);
+  add_each_value(*app, {"--threads", "N,...", "default 1; 0: all"},
+                 [flags](const std::string& text) {
+                   append(flags->threads, parse_integers("--threads", text, ','));
+                 });
   add_integer(*app, {"--repeats", "N", "turns of the two; default 5, of 'decode' 15"},
               flags->repeats);
-  add_integer(*app, {"--runs", "N", "measure each row N times and keep the best; default 1"},
-              flags->runs);
-  begin_group(*app, "Files");
+  begin_group(*app, kFilesGroup);
   add_text(*app, {"--json", "FILE", "all numbers for programs; - is standard output, alone"},
            flags->json);
-  add_text(*app, {"--compare", "FILE", "set the rows beside those of an earlier --json FILE"},
-           flags->compare);
-  return {app, kUsage, kMore + std::string(kDecodeHelp) + kExamples,
-          [flags] { return run(*flags); }};
+  const auto help = [flags]() -> Page {
+    if (flags->what == "decode") return decode_page({kMeasuredGroup, kFilesGroup});
+    return {kUsage, kMore, {kGridGroup, kMeasuredGroup, kFilesGroup}};
+  };
+  return {app, help, [flags] { return run(*flags); }};
 }
 
 }  // namespace regard::cli

@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "app.h"
 #include "cached_call.h"
+#include "command.h"
 #include "json_file.h"
 
 namespace regard::cli {
@@ -22,10 +24,16 @@ struct DecodeFlags {
   const char* given() const;
 };
 
-/// What the help says of them.
-extern const char* const kDecodeHelp;
-
 void add_decode_flags(CLI::App& app, DecodeFlags& flags);
+
+/// The help of `bench decode`: its own flags, then `groups` of others.
+Page decode_page(const std::vector<std::string>& groups);
+
+/// All combinations of what the flags list.
+std::vector<DecodeWorkload> grid_of(const DecodeFlags& flags,
+                                    const std::vector<std::int64_t>& threads);
+/// The sequences of --prefix, each as given.
+SharedWorkload shared_of(const DecodeFlags& flags, const DecodeWorkload& each);
 
 /// Measures all combinations, prints them and writes them to `json` if it is not null; gives the
 /// exit code.

@@ -194,7 +194,7 @@ Command add_check(CLI::App& program) {
                         "default leaves half types room for weights rounded to them, high does not",
                         named(precision_name, {Precision::default_, Precision::high}),
                         flags->attention.precision);
-  return {app, kUsage, kMore, [flags] { return run(*flags); }};
+  return {app, [] { return Page{kUsage, kMore}; }, [flags] { return run(*flags); }};
 }
 
 }  // namespace regard::cli

@@ -5,6 +5,7 @@
 #include <functional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "app.h"
 #include "regard/status.h"
@@ -26,11 +27,17 @@ inline void require(const Status& status) {
   if (!status.ok()) throw Error(status.message());
 }
 
+/// What the help of a command shows beside its name.
+struct Page {
+  std::string usage;                  ///< what stands behind "regard "
+  std::string more;                   ///< examples and the like, below the flags
+  std::vector<std::string> groups{};  ///< of flags; empty: all
+};
+
 struct Command {
   CLI::App* app = nullptr;
-  std::string usage;          ///< what stands behind "regard "
-  std::string more;           ///< examples and the like, below the flags
-  std::function<int()> work;  ///< after parsing; gives the exit code
+  std::function<Page()> help;  ///< after parsing, since a command may have several pages
+  std::function<int()> work;   ///< after parsing; gives the exit code
 };
 
 Command add_demo(CLI::App& program);

@@ -61,7 +61,7 @@ int run() {
 
 Command add_demo(CLI::App& program) {
   CLI::App* app = add_command(program, "demo", "a tour: the labs, a real model, speed");
-  return {app, kUsage, kMore, run};
+  return {app, [] { return Page{kUsage, kMore}; }, run};
 }
 
 }  // namespace regard::cli

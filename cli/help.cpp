@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "regard/version.h"
 #include "text.h"
@@ -47,9 +48,12 @@ std::string program_help(std::span<const Command> commands) {
 }
 
 std::string command_help(const Command& command) {
+  const Page page = command.help();
   std::string help = fmt::format("regard {}: {}\n\nusage: regard {}\n", command.app->get_name(),
-                                 command.app->get_description(), command.usage);
+                                 command.app->get_description(), page.usage);
   for (const std::string& group : command.app->get_groups()) {
+    const auto& chosen = page.groups;
+    if (!chosen.empty() && std::ranges::find(chosen, group) == chosen.end()) continue;
     std::string lines;
     for (const CLI::Option* option : command.app->get_options()) {
       const bool shown = option->nonpositional() && option != command.app->get_help_ptr();
@@ -57,7 +61,7 @@ std::string command_help(const Command& command) {
     }
     if (!lines.empty()) help += fmt::format("\n{}:\n{}", group, lines);
   }
-  return help + "\n" + command.more;
+  return help + "\n" + page.more;
 }
 
 }  // namespace regard::cli

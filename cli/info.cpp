@@ -49,7 +49,7 @@ int run() {
 
 Command add_info(CLI::App& program) {
   CLI::App* app = add_command(program, "info", "this CPU, and what the library uses of it");
-  return {app, kUsage, kMore, run};
+  return {app, [] { return Page{kUsage, kMore}; }, run};
 }
 
 }  // namespace regard::cli

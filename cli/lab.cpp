@@ -101,7 +101,7 @@ Command add_lab(CLI::App& program) {
   add_integer(*app, {"--block", "N", "this block size everywhere; default 4 and many others"},
               flags->block);
   begin_group(*app, "Flags");
-  return {app, kUsage, kMore, [flags] { return run(*flags); }};
+  return {app, [] { return Page{kUsage, kMore}; }, [flags] { return run(*flags); }};
 }
 
 }  // namespace regard::cli

@@ -228,7 +228,7 @@ Command add_run(CLI::App& program) {
   add_output_flags(*app, *flags);
   add_meaning_flags(*app, flags->attention);
   add_engine_flags(*app, flags->attention);
-  return {app, kUsage, kMore, [flags] { return run(*flags); }};
+  return {app, [] { return Page{kUsage, kMore}; }, [flags] { return run(*flags); }};
 }
 
 }  // namespace regard::cli

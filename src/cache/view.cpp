@@ -15,21 +15,15 @@ std::int64_t times(std::int64_t a, std::int64_t b) noexcept {
   return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
 }
 
-KvRows token_rows(const void* data, KvType type, std::int64_t head_size,
-                  const void* scales) noexcept {
+}  // namespace
+
+KvRows kv_rows_hnd(const void* data, KvType type, std::int64_t kv_heads, std::int64_t page_tokens,
+                   std::int64_t head_size, const void* scales) noexcept {
   KvRows rows;
   rows.data = data;
   rows.type = type;
   rows.head_size = head_size;
   rows.scales = scales;
-  return rows;
-}
-
-}  // namespace
-
-KvRows kv_rows_hnd(const void* data, KvType type, std::int64_t kv_heads, std::int64_t page_tokens,
-                   std::int64_t head_size, const void* scales) noexcept {
-  KvRows rows = token_rows(data, type, head_size, scales);
   rows.token_bytes = kv_row_bytes(type, head_size);
   rows.head_bytes = times(page_tokens, rows.token_bytes);
   rows.page_bytes = times(kv_heads, rows.head_bytes);
@@ -41,13 +35,10 @@ KvRows kv_rows_hnd(const void* data, KvType type, std::int64_t kv_heads, std::in
 
 KvRows kv_rows_nhd(const void* data, KvType type, std::int64_t kv_heads, std::int64_t page_tokens,
                    std::int64_t head_size, const void* scales) noexcept {
-  KvRows rows = token_rows(data, type, head_size, scales);
-  rows.head_bytes = kv_row_bytes(type, head_size);
-  rows.token_bytes = times(kv_heads, rows.head_bytes);
-  rows.page_bytes = times(page_tokens, rows.token_bytes);
-  rows.scale_head_bytes = kv_scale_bytes(type, head_size);
-  rows.scale_token_bytes = times(kv_heads, rows.scale_head_bytes);
-  rows.scale_page_bytes = times(page_tokens, rows.scale_token_bytes);
+  // Heads and tokens exchanged.
+  KvRows rows = kv_rows_hnd(data, type, page_tokens, kv_heads, head_size, scales);
+  std::swap(rows.head_bytes, rows.token_bytes);
+  std::swap(rows.scale_head_bytes, rows.scale_token_bytes);
   return rows;
 }
 

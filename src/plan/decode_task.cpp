@@ -104,7 +104,7 @@ void fill_trees(const DecodeSource& source, std::uint64_t* trees) {
   const Problem& p = source.problem;
   if (source.parents.empty()) return;
   for (std::int64_t n = 0; n < p.batch; ++n) {
-    const std::int64_t first = p.packed() ? p.sequences.q[std::size_t(n)] : n * p.sq;
+    const std::int64_t first = problem::first_row(p, n);
     const std::int64_t rows = problem::row_count(p, n);
     for (std::int64_t i = 0; i < rows; ++i) {
       const std::int64_t parent = source.parents[std::size_t(first + i)];
@@ -131,7 +131,7 @@ DecodeSequence make_sequence(const DecodeSource& source, const DecodePlan& plan,
   sequence.lo = ranges.lo + row0;
   sequence.hi = ranges.hi + row0;
   if (!source.parents.empty()) {
-    sequence.tree = parts.trees + (p.packed() ? p.sequences.q[std::size_t(n)] : n * p.sq);
+    sequence.tree = parts.trees + problem::first_row(p, n);
     sequence.tree_begin = sequence.keys - problem::row_count(p, n);
   }
   sequence.rows = decode_rows(source, n);

@@ -180,13 +180,13 @@ Status check_tree(const DecodeCall& call) {
   const std::span<const std::int64_t> parents = call.rows.parents;
   if (parents.empty()) return {};
   const Problem& p = call.problem;
-  const std::int64_t rows = p.packed() ? p.sequences.q.back() : p.batch * p.sq;
+  const std::int64_t rows = first_row(p, p.batch);
   if (std::int64_t(parents.size()) != rows) {
     return invalid("parents: " + to_string(parents.size()) + " numbers differ from " +
                    to_string(rows) + " rows");
   }
   for (std::int64_t n = 0; n < p.batch; ++n) {
-    const std::int64_t first = p.packed() ? p.sequences.q[std::size_t(n)] : n * p.sq;
+    const std::int64_t first = first_row(p, n);
     const std::int64_t own = row_count(p, n);
     if (own > std::min(kMostTreeRows, key_count(p, n))) {
       return invalid("parents: " + to_string(own) + " rows of sequence " + to_string(n) +

@@ -68,8 +68,11 @@ std::int64_t stored_ranges(const Problem& p) noexcept {
 }
 
 std::int64_t first_range(const Problem& p, std::int64_t b) noexcept {
-  if (p.packed()) return p.sequences.q[std::size_t(b)];
-  return distinct_ranges(p) > 1 ? b * p.sq : 0;
+  return distinct_ranges(p) > 1 ? first_row(p, b) : 0;
+}
+
+std::int64_t first_row(const Problem& p, std::int64_t b) noexcept {
+  return p.packed() ? p.sequences.q[std::size_t(b)] : b * p.sq;
 }
 
 }  // namespace regard::problem

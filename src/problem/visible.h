@@ -49,4 +49,7 @@ std::int64_t distinct_ranges(const Problem& problem) noexcept;
 std::int64_t stored_ranges(const Problem& problem) noexcept;
 std::int64_t first_range(const Problem& problem, std::int64_t b) noexcept;
 
+/// Rows of the call before those of batch entry b, one a place whether they exist or not.
+std::int64_t first_row(const Problem& problem, std::int64_t b) noexcept;
+
 }  // namespace regard::problem

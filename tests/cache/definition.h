@@ -69,37 +69,43 @@ inline double stored_half(const HalfFormat& format, double x) {
   return half_value(format, bits);
 }
 
-/// The scales that a quantised type can have, ascending: f16, or for int8 those f32 whose last 8
-/// bits are 0, subnormal ones too, of the binades where the scale of `near` has to be.
-inline std::vector<double> scales(KvType type, double near) {
-  std::vector<double> values{0};
-  if (type != KvType::int8) {
-    values = half_values(kF16Format);
-    values.pop_back();  // what stands for infinity
-    return values;
-  }
-  const double most = double(std::numeric_limits<float>::max()) / 127;
-  const int middle = near > 0 ? std::min(std::ilogb(near), 128) : -149;
-  if (middle - 8 < -126) {
-    for (int n = 1; n < 1 << 15; ++n) values.push_back(std::ldexp(n, -141));
-  }
-  for (int exponent = std::max(middle - 8, -126); exponent <= std::min(middle - 5, 127);
-       ++exponent) {
-    for (int n = 1 << 15; n < 1 << 16; ++n) {
-      const double value = std::ldexp(n, exponent - 15);
-      if (value <= most) values.push_back(value);
+/// Scale number n of those that a quantised type can have, ascending: f16, or for int8 those f32
+/// whose last 8 bits are 0. Subnormal ones too.
+inline double scale_value(KvType type, int n) {
+  if (type != KvType::int8) return half_value(kF16Format, std::uint16_t(n));
+  const int exponent = n >> 15, fraction = n & 0x7fff;
+  return std::ldexp(exponent == 0 ? fraction : fraction + 0x8000, std::max(exponent, 1) - 127 - 15);
+}
+
+/// The first number below `end` of which `holds` is true, as of all behind it; else `end`.
+template <class F>
+int first_number(int end, const F& holds) {
+  int begin = 0;
+  while (begin < end) {
+    const int middle = (begin + end) / 2;
+    if (holds(middle)) {
+      end = middle;
+    } else {
+      begin = middle + 1;
     }
   }
-  return values;
+  return begin;
+}
+
+/// The number of the largest scale.
+inline int last_scale(KvType type) {
+  if (type != KvType::int8) return kF16Format.infinity() - 1;
+  const double most = double(std::numeric_limits<float>::max()) / 127;
+  return first_number(255 << 15, [&](int n) { return scale_value(type, n) > most; }) - 1;
 }
 
 /// The scale of numbers whose largest magnitude is this.
 inline double least_scale(KvType type, double largest) {
   const double levels = type == KvType::int4_32 || type == KvType::q4_0 ? 7 : 127;
-  const std::vector<double> all = scales(type, largest);
-  const auto enough = std::ranges::find_if(
-      all, [&](double scale) { return levels * scale >= largest; });  // exact: 7 + 16 bits
-  return enough == all.end() ? all.back() : *enough;
+  const auto enough = [&](int n) {  // exact: 7 + 16 bits
+    return levels * scale_value(type, n) >= largest;
+  };
+  return scale_value(type, first_number(last_scale(type), enough));
 }
 
 /// The multiple of `scale` that stands for x.

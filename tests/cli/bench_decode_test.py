@@ -69,6 +69,18 @@ class Decode(support.Case):
                                           f"{row['read_gigabytes_per_second']:.1f}",
                                           f"{100 * row['share']:.1f}%"])
 
+    def test_its_help_is_a_page_of_its_own(self):
+        own, other = self.regard("bench", "decode", "--help"), self.regard("bench", "--help")
+        self.assertEqual(own, self.regard("help", "bench", "decode"))
+        for flag in ["--kv ", "--rows ", "--prefix ", "--repeats ", "--threads ", "--json "]:
+            self.assertIn(flag, own)
+        for flag in ["--shape ", "--mask ", "--dtype ", "--runs ", "--compare "]:
+            self.assertNotIn(flag, own)
+            self.assertIn(flag, other)
+        self.assertNotIn("--kv ", other)
+        self.assertIn("'regard bench decode --help' has its flags", other)
+        self.assertLess(max(map(len, own.splitlines())), 101)
+
     def test_mistakes(self):
         for words, said in [
                 (["--kv", "int9"], "--kv: 'int9' is not one of f32, f16"),

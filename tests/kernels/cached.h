@@ -68,16 +68,23 @@ inline Inputs<float> random_tokens(const KvCacheOptions& options, std::int64_t c
           normal_tensor<float>({1, options.kv_heads, count, options.v_head_size}, 2 * seed + 1)};
 }
 
-/// Random tokens, appended in turns, so that the pages of a sequence are scattered. Those of
-/// sequence n depend on seed + n alone.
-inline Cached make_cached(const KvCacheOptions& options, const std::vector<std::int64_t>& lengths,
-                          std::uint64_t seed) {
-  constexpr std::int64_t kAtOnce = 37;
-  Cached cached = make_sequences(options, lengths);
+/// Those of several sequences; those of sequence n depend on seed + n alone.
+inline std::vector<Inputs<float>> random_tokens(const KvCacheOptions& options,
+                                                const std::vector<std::int64_t>& lengths,
+                                                std::uint64_t seed) {
   std::vector<Inputs<float>> tokens;
   for (std::size_t n = 0; n < lengths.size(); ++n) {
     tokens.push_back(random_tokens(options, lengths[n], seed + n));
   }
+  return tokens;
+}
+
+/// A cache of these tokens, appended in turns, so that the pages of a sequence are scattered.
+inline Cached make_cached(const KvCacheOptions& options, const std::vector<Inputs<float>>& tokens) {
+  constexpr std::int64_t kAtOnce = 37;
+  std::vector<std::int64_t> lengths;
+  for (const Inputs<float>& own : tokens) lengths.push_back(own.k.shape()[2]);
+  Cached cached = make_sequences(options, lengths);
   for (std::int64_t begin = 0; begin < cached.longest(); begin += kAtOnce) {
     for (std::size_t n = 0; n < lengths.size(); ++n) {
       if (begin >= lengths[n]) continue;
@@ -87,6 +94,11 @@ inline Cached make_cached(const KvCacheOptions& options, const std::vector<std::
     }
   }
   return cached;
+}
+
+inline Cached make_cached(const KvCacheOptions& options, const std::vector<std::int64_t>& lengths,
+                          std::uint64_t seed) {
+  return make_cached(options, random_tokens(options, lengths, seed));
 }
 
 /// What the cache holds, (N, Hkv, longest, columns); guards beyond lengths and of dropped tokens.

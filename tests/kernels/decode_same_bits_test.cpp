@@ -43,14 +43,6 @@ TestTensor<T> rows_of(const TestTensor<T>& q, std::int64_t begin, std::int64_t c
   return sliced(q, 2, begin, count);
 }
 
-/// Sequence n alone, in a cache that holds nothing else.
-template <class T>
-Decoded<T> run_alone(const Cached& all, const KvCacheOptions& options, std::size_t n,
-                     std::uint64_t seed, const TestTensor<T>& q, const Options& call = {}) {
-  const Cached alone = make_cached(options, {all.lengths[n]}, seed + n);
-  return run_decode(alone, q, call);
-}
-
 /// Rows [first, first + count) of `packed` are those of `single`.
 template <class T>
 bool same_rows(const Decoded<T>& packed, std::int64_t first, const Decoded<T>& single) {
@@ -73,31 +65,33 @@ TYPED_TEST(DecodeSameBits, OfTwentyFourSequencesAndEachAlone) {
   for (const KvTypes types : kPairs) {
     const KvCacheOptions options = cache_of(types);
     const std::vector<std::int64_t> lengths = random_lengths(24, 7 + std::uint64_t(types.k));
+    const std::vector<Inputs<float>> tokens = random_tokens(options, lengths, 50);
     std::vector<std::int64_t> rows;
     for (std::int64_t n = 0; n < 24; ++n) rows.push_back(n % 5 == 4 ? 0 : n % 7 == 0 ? 9 : n % 4);
     const std::vector<std::int64_t> starts = starts_of(rows);
-    const Cached cached = make_cached(options, lengths, 50);
+    const Cached cached = make_cached(options, tokens);
     const auto q = normal_tensor<TypeParam>({1, 6, starts.back(), 96}, 3);
     const auto packed = run_decode(cached, q, {}, {.rows = {.starts = starts, .parents = {}}});
     for (std::size_t n = 0; n < 24; ++n) {
       const auto own = rows_of(q, starts[n], rows[n]);
-      EXPECT_TRUE(same_rows(packed, starts[n], run_alone(cached, options, n, 50, own)))
+      const Cached alone = make_cached(options, {tokens[n]});
+      EXPECT_TRUE(same_rows(packed, starts[n], run_decode(alone, own)))
           << "sequence " << n << " of " << lengths[n] << " keys, " << kv_type_name(types.k);
     }
   }
 }
 
 TYPED_TEST(DecodeSameBits, OfAnyPageSize) {
+  const auto tokens = random_tokens(cache_of(kPairs[0]), {2100, 1, 64, 1023, 333}, 9);
+  const auto q = normal_tensor<TypeParam>({5, 4, 3, 96}, 3);
   for (const KvTypes types : kPairs) {
-    const std::vector<std::int64_t> lengths = {2100, 1, 64, 1023, 333};
-    const auto q = normal_tensor<TypeParam>({5, 4, 3, 96}, 3);
     Options call;
     call.causal = Causal::bottom_right;
-    const auto expected = run_decode(make_cached(cache_of(types), lengths, 9), q, call);
-    for (const std::int64_t tokens : kPageTokens) {
-      const Cached cached = make_cached(cache_of(types, tokens), lengths, 9);
+    const auto expected = run_decode(make_cached(cache_of(types), tokens), q, call);
+    for (const std::int64_t page_tokens : kPageTokens) {
+      const Cached cached = make_cached(cache_of(types, page_tokens), tokens);
       EXPECT_TRUE(run_decode(cached, q, call).same_bits(expected))
-          << "pages of " << tokens << ", " << kv_type_name(types.k);
+          << "pages of " << page_tokens << ", " << kv_type_name(types.k);
     }
   }
 }
@@ -176,30 +170,39 @@ TYPED_TEST(DecodeSameBits, OfARowAloneAndInCompany) {
   }
 }
 
-/// Forks of one prefix, each with tokens of its own, and copies that share nothing.
+/// Tokens of one prefix, and those that each of several sequences has behind it.
+struct ForkTokens {
+  Inputs<float> prefix;
+  std::vector<Inputs<float>> own;
+
+  ForkTokens(std::int64_t prefix_length, const std::vector<std::int64_t>& own_lengths)
+      : prefix(random_tokens(cache_of(kPairs[0]), prefix_length, 1)),
+        own(random_tokens(cache_of(kPairs[0]), own_lengths, 2)) {}
+};
+
+/// Forks of the prefix, and copies that share nothing.
 struct Forks {
   Cached shared, apart;
 
-  Forks(const KvCacheOptions& options, std::int64_t prefix, const std::vector<std::int64_t>& own) {
+  Forks(const KvCacheOptions& options, const ForkTokens& tokens) {
+    const std::int64_t prefix = tokens.prefix.k.shape()[2];
     std::vector<std::int64_t> lengths;
-    for (const std::int64_t count : own) lengths.push_back(prefix + count);
+    for (const Inputs<float>& own : tokens.own) lengths.push_back(prefix + own.k.shape()[2]);
     shared = make_sequences(options, lengths);
     apart = make_sequences(options, lengths);
-    const Inputs<float> first = random_tokens(options, prefix, 1);
     for (const std::int64_t number : shared.sequences) {
       EXPECT_TRUE(shared.cache.remove(number).ok());
     }
     shared.sequences.assign(1, -1);
     EXPECT_TRUE(shared.cache.add(shared.sequences[0]).ok());
-    EXPECT_TRUE(append_part(shared, 0, first, 0, prefix).ok());
-    for (std::size_t n = 1; n < own.size(); ++n) {
+    EXPECT_TRUE(append_part(shared, 0, tokens.prefix, 0, prefix).ok());
+    for (std::size_t n = 1; n < lengths.size(); ++n) {
       EXPECT_TRUE(shared.cache.fork(shared.sequences[0], shared.sequences.emplace_back()).ok());
     }
-    for (std::size_t n = 0; n < own.size(); ++n) {
-      const Inputs<float> rest = random_tokens(options, own[n], 2 + n);
-      EXPECT_TRUE(append_part(apart, n, first, 0, prefix).ok());
+    for (std::size_t n = 0; n < lengths.size(); ++n) {
+      EXPECT_TRUE(append_part(apart, n, tokens.prefix, 0, prefix).ok());
       for (Cached* cached : {&shared, &apart}) {
-        EXPECT_TRUE(append_part(*cached, n, rest, 0, own[n]).ok());
+        EXPECT_TRUE(append_part(*cached, n, tokens.own[n], 0, lengths[n] - prefix).ok());
       }
     }
   }
@@ -207,11 +210,11 @@ struct Forks {
 
 TYPED_TEST(DecodeSameBits, OfForksAndCopies) {
   const Context three(3);
-  for (const KvTypes types : kPairs) {
-    for (const std::int64_t prefix : {1024, 1100, 2700}) {
-      const std::vector<std::int64_t> own = {70, 0, 1, 900, 64, 33};
-      const Forks forks(cache_of(types, 16), prefix, own);
-      const auto q = normal_tensor<TypeParam>({6, 6, 2, 96}, 3);
+  const auto q = normal_tensor<TypeParam>({6, 6, 2, 96}, 3);
+  for (const std::int64_t prefix : {1024, 1100, 2700}) {
+    const ForkTokens tokens(prefix, {70, 0, 1, 900, 64, 33});
+    for (const KvTypes types : kPairs) {
+      const Forks forks(cache_of(types, 16), tokens);
       Options call;
       if (prefix % 64 != 0) call.causal = Causal::bottom_right;
       const auto expected = run_decode(forks.apart, q, call);
@@ -225,9 +228,8 @@ TYPED_TEST(DecodeSameBits, OfForksAndCopies) {
 
 // More rows than a work item takes, of forks with every option.
 TYPED_TEST(DecodeSameBits, OfForksAndCopiesWithOptions) {
-  const std::vector<std::int64_t> own = {70, 5, 0, 300};
   const Context three(3);
-  const Forks forks(cache_of(kPairs[1], 32), 1500, own);
+  const Forks forks(cache_of(kPairs[1], 32), ForkTokens(1500, {70, 5, 0, 300}));
   const ProblemShape shape{4, 2, 8, 12, 1800, 96, 64};
   const auto q = normal_tensor<TypeParam>(shape.q(), 3);
   const FullOptions<TypeParam> full(shape, 2);
@@ -275,7 +277,7 @@ TYPED_TEST(DecodeSameBits, OfForksOfForks) {
 
 // The forks of this file are read together indeed, and copies are not.
 TEST(DecodeForks, AreReadOnceForAll) {
-  const Forks forks(cache_of(kPairs[0], 16), 1100, {70, 0, 5});
+  const Forks forks(cache_of(kPairs[0], 16), ForkTokens(1100, {70, 0, 5}));
   const auto q = normal_tensor<float>({3, 2, 1, 96}, 3);
   const auto reason = [&](const Cached& cached) {
     cache::OwnedView owned;

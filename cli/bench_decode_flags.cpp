@@ -1,0 +1,144 @@
+// The flags of `bench decode`, its page of help, and the calls that they ask for.
+#include <fmt/core.h>
+
+#include <string>
+
+#include "bench_decode.h"
+#include "command.h"
+#include "flags.h"
+#include "kv_types.h"
+
+namespace regard::cli {
+namespace {
+
+constexpr char kDecodeGroup[] = "The grid of 'bench decode'";
+constexpr char kHelp[] =
+    "Sets `decode` of one row a query head, in f32, beside a plain read of the same bytes with\n"
+    "the widest loads that the instruction set has, in turns in this process by as many\n"
+    "threads. The rows are all combinations of what the flags list. GB/s counts K, V and their\n"
+    "scales as stored, once, and nothing else; read is that of the plain read, and share is the\n"
+    "one over the other, best over best. From ram, layers take turns, and between two uses of\n"
+    "one at least four times the last-level cache is read. With --prefix it is one call over\n"
+    "sequences that share their first tokens beside a call for each: gain is the least time of\n"
+    "all calls apart over that of the one. Of every row 16 answers are checked over what the\n"
+    "cache holds before it is timed.\n"
+    "\n"
+    "Examples:\n"
+    "  regard bench decode --kv f32,f16,int8 --rows 1,4 --repeats 20\n"
+    "  regard bench decode --prefix 7000 --rows 1,4\n";
+constexpr std::int64_t kSharedKeys = 7200, kKeys = 8192;
+
+std::int64_t at_least(const char* name, std::int64_t value, std::int64_t lowest) {
+  if (value < lowest) throw Error(fmt::format("{}: {} is below {}", name, value, lowest));
+  return value;
+}
+
+template <class T>
+std::vector<T> or_else(const std::vector<T>& given, T absent) {
+  return given.empty() ? std::vector<T>{absent} : given;
+}
+
+void add_lists(CLI::App& app, DecodeFlags& flags) {
+  add_each_value(app, {"--kv", "TYPE,...", "what K and V are stored as; default f32"},
+                 [&flags](const std::string& text) {
+                   for (const std::string& type : split(text, ',')) {
+                     flags.types.push_back(parse_kv_type("--kv", type));
+                   }
+                 });
+  add_each_value(app, {"--rows", "N,...", "query rows that share a KV head; default 1"},
+                 [&flags](const std::string& text) {
+                   for (const std::int64_t rows : parse_integers("--rows", text, ',')) {
+                     flags.rows.push_back(rows);
+                   }
+                 });
+  add_each_value(app,
+                 {"--page-tokens", "N,...",
+                  "tokens of a page, or 'contiguous'; default contiguous, with --prefix 64"},
+                 [&flags](const std::string& text) {
+                   for (const std::string& tokens : split(text, ',')) {
+                     flags.page_tokens.push_back(
+                         tokens == "contiguous"
+                             ? 0
+                             : at_least("--page-tokens",
+                                        parse_integers("--page-tokens", tokens, ',').front(), 1));
+                   }
+                 });
+  add_each_value(
+      app, {"--memory", "ram|cache,...", "layers in rotation (default), or one repeated"},
+      [&flags](const std::string& text) {
+        for (const std::string& memory : split(text, ',')) {
+          flags.memory.push_back(MemoryKind(parse_choice("--memory", memory, {"ram", "cache"})));
+        }
+      });
+}
+
+}  // namespace
+
+const char* DecodeFlags::given() const {
+  if (!types.empty()) return "--kv";
+  if (!rows.empty()) return "--rows";
+  if (!page_tokens.empty()) return "--page-tokens";
+  if (!memory.empty()) return "--memory";
+  if (kv_heads) return "--kv-heads";
+  if (keys) return "--keys";
+  if (head_size) return "--head-size";
+  if (prefix) return "--prefix";
+  return sequences ? "--sequences" : nullptr;
+}
+
+void add_decode_flags(CLI::App& app, DecodeFlags& flags) {
+  begin_group(app, kDecodeGroup);
+  add_lists(app, flags);
+  add_integer(app, {"--kv-heads", "N", "default 8"}, flags.kv_heads);
+  add_integer(app, {"--keys", "N", "of a sequence; default 8192, with --prefix 7200"}, flags.keys);
+  add_integer(app, {"--head-size", "N", "default 128"}, flags.head_size);
+  add_integer(app, {"--prefix", "N", "tokens that sequences share"}, flags.prefix);
+  add_integer(app, {"--sequences", "N", "how many share them; default 8"}, flags.sequences);
+}
+
+Page decode_page(const std::vector<std::string>& groups) {
+  Page page = {"bench decode [FLAGS]", kHelp, {kDecodeGroup}};
+  page.groups.insert(page.groups.end(), groups.begin(), groups.end());
+  return page;
+}
+
+std::vector<DecodeWorkload> grid_of(const DecodeFlags& flags,
+                                    const std::vector<std::int64_t>& threads) {
+  DecodeWorkload workload;
+  workload.kv_heads = at_least("--kv-heads", flags.kv_heads.value_or(8), 1);
+  workload.keys = at_least("--keys", flags.keys.value_or(flags.prefix ? kSharedKeys : kKeys), 1);
+  workload.head_size = at_least("--head-size", flags.head_size.value_or(128), 1);
+  std::vector<DecodeWorkload> grid;
+  for (const std::int64_t count : threads) {
+    workload.threads = int(count);
+    for (const MemoryKind memory : or_else(flags.memory, MemoryKind::ram)) {
+      workload.memory = memory;
+      for (const std::int64_t page_tokens :
+           or_else(flags.page_tokens, std::int64_t{flags.prefix ? 64 : 0})) {
+        workload.page_tokens = page_tokens;
+        for (const KvType type : or_else(flags.types, KvType::f32)) {
+          workload.type = type;
+          for (const std::int64_t rows : or_else(flags.rows, std::int64_t{1})) {
+            workload.rows = at_least("--rows", rows, 1);
+            grid.push_back(workload);
+          }
+        }
+      }
+    }
+  }
+  return grid;
+}
+
+SharedWorkload shared_of(const DecodeFlags& flags, const DecodeWorkload& each) {
+  SharedWorkload workload;
+  workload.each = each;
+  workload.prefix = at_least("--prefix", *flags.prefix, 1);
+  workload.sequences = at_least("--sequences", flags.sequences.value_or(8), 1);
+  if (workload.prefix >= each.keys) {
+    throw Error(
+        fmt::format("--prefix: {} is not below the {} of --keys", workload.prefix, each.keys));
+  }
+  return workload;
+}
+
+}  // namespace regard::cli
