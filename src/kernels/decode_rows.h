@@ -16,6 +16,13 @@ inline constexpr int kTileKeys = 16;  // pages hold whole tiles
 inline constexpr int kTiles = 4;      // of a block: one 64-bit word says which keys a row sees
 inline constexpr int kDecodeBlock = kTileKeys * kTiles;
 
+/// Rows that are loaded without their scale, which `Rows::scale` gives: it takes one multiplication
+/// of a score or a weight instead of one of each element.
+template <class Rows>
+concept ScaledRows = requires(RowAt row) {
+  Rows::scale(row);
+};
+
 /// Rows of T itself.
 template <class T>
 struct NativeRows {
@@ -63,37 +70,16 @@ constexpr std::int64_t request_step(int width) {
   return width == 1 ? 256 : 64;
 }
 
-/// How many vectors of so many bytes one request is for: the largest power of two.
+/// Asks memory for bytes [begin, end) of a row that is needed soon. Evenly spread over the work on
+/// a tile: in a burst requests would fill the few misses that a core may have in flight.
 template <int kWidth>
-std::int64_t vectors_of_request(std::int64_t bytes) {
-  std::int64_t count = 1;
-  while (2 * count * bytes <= request_step(kWidth)) count *= 2;
-  return count;
-}
-
-/// Asks memory for the rows that are needed soon, evenly spread over the work on a tile: in a burst
-/// they would fill the few misses that a core may have in flight.
-template <int kWidth>
-class Requests {
- public:
-  explicit Requests(const TileRows& tile)
-      : row_(tile.data + tile.ahead), step_(tile.step), row_bytes_(tile.row_bytes) {}
-
-  /// Asks for what begins within the next `bytes` of the tile.
-  [[gnu::always_inline]] void advance(std::int64_t bytes) {
-    due_ += bytes;
-    for (; asked_ < due_; asked_ += request_step(kWidth)) __builtin_prefetch(row_ + asked_, 0, 2);
-    if (due_ < row_bytes_) return;
-    row_ += step_;
-    asked_ = due_ = 0;
+[[gnu::always_inline]] inline void ask_for(const std::byte* row, std::int64_t begin,
+                                           std::int64_t end) {
+  for (std::int64_t at = ceil_to(begin, request_step(kWidth)); at < end;
+       at += request_step(kWidth)) {
+    __builtin_prefetch(row + at, 0, 2);
   }
-
- private:
-  const std::byte* row_;
-  std::int64_t step_;
-  std::int64_t row_bytes_;
-  std::int64_t asked_ = 0, due_ = 0;  // of the row
-};
+}
 
 /// What a format takes: bytes of an element (of two for int4), and of the scales.
 struct FormatShape {

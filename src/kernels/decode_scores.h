@@ -10,31 +10,46 @@
 
 namespace regard::REGARD_ISA {
 
-/// Adds the products of kLanes pairs, (row of the pass, key), to a vector each.
+/// Adds the products of kVectors vectors of key i from v on to the chains of its rows.
+template <class T, class Rows, int kWidth, int kKeys, int kVectors>
+[[gnu::always_inline]] inline void add_products(RowAt row, int i, const T* queries,
+                                                std::int64_t vectors, std::int64_t v,
+                                                typename Simd<T>::Vector (&sums)[kWidth * kKeys]) {
+  typename Simd<T>::Vector x[kVectors];
+  Rows::load(row, v, x);
+#pragma GCC unroll 8
+  for (int s = 0; s < kVectors; ++s) {
+#pragma GCC unroll 8
+    for (int r = 0; r < kWidth; ++r) {
+      auto& sum = sums[r * kKeys + i];
+      sum = fma(x[s], load(queries + (r * vectors + v + s) * Simd<T>::kLanes), sum);
+    }
+  }
+}
+
+/// Adds the products of kLanes pairs, (row of the pass, key), to a vector each. A key's row is
+/// taken from end to end, as it lies: walking several side by side halves what memory gives.
 template <class T, class Rows, int kWidth, int kKeys>
 [[gnu::always_inline]] inline void add_dots(const TileRows& tile, int key, const T* queries,
                                             std::int64_t vectors,
                                             typename Simd<T>::Vector (&sums)[kWidth * kKeys]) {
-  constexpr int lanes = Simd<T>::kLanes;
-  const std::int64_t bytes = larger(1, tile.row_bytes / vectors);  // of a vector as stored
-  const std::int64_t inside = vectors_of_request<kWidth>(bytes) - 1;
-  // Each key's row from end to end, as it lies: walking several side by side halves what memory
-  // gives.
+  const std::int64_t bytes = tile.row_bytes / vectors;  // of a vector as stored
 #pragma GCC unroll 16
   for (int i = 0; i < kKeys; ++i) {
     const RowAt row = tile.at(key + i);
-    for (std::int64_t v = 0; v < vectors; v += Rows::kStep) {
-      typename Simd<T>::Vector x[Rows::kStep];
-      Rows::load(row, v, x);
-      if ((v & inside) == 0) __builtin_prefetch(row.data + tile.ahead + v * bytes, 0, 2);
-#pragma GCC unroll 4
-      for (int s = 0; s < Rows::kStep; ++s) {
+    std::int64_t v = 0;
+    for (; v + 8 <= vectors; v += 8) {
+      add_products<T, Rows, kWidth, kKeys, 8>(row, i, queries, vectors, v, sums);
+      ask_for<kWidth>(row.data + tile.ahead, v * bytes, (v + 8) * bytes);
+    }
+    ask_for<kWidth>(row.data + tile.ahead, v * bytes, tile.row_bytes);
+    for (; v < vectors; v += Rows::kStep) {
+      add_products<T, Rows, kWidth, kKeys, Rows::kStep>(row, i, queries, vectors, v, sums);
+    }
+    if constexpr (ScaledRows<Rows>) {
+      const auto scale = broadcast(Rows::scale(row));
 #pragma GCC unroll 8
-        for (int r = 0; r < kWidth; ++r) {
-          auto& sum = sums[r * kKeys + i];
-          sum = fma(x[s], load(queries + (r * vectors + v + s) * lanes), sum);
-        }
-      }
+      for (int r = 0; r < kWidth; ++r) sums[r * kKeys + i] = sums[r * kKeys + i] * scale;
     }
   }
 }

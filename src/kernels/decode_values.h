@@ -23,13 +23,13 @@ struct Weighted {
 /// pairs are left out: 0 times what stands there need not be 0. A tile's keys are summed apart: in
 /// one chain of 1,024 an f32 would lose digits.
 template <class T, class Rows, int kWidth, int kRows, int kVectors, bool kWhole>
-void add_columns(const Weighted<T>& block, int t, int first, std::int64_t v,
-                 Requests<kWidth>& requests) {
+void add_columns(const Weighted<T>& block, int t, const T* weights, int first, std::int64_t v) {
   constexpr int lanes = Simd<T>::kLanes;
   constexpr int keys = keys_per_vector<T>(kWidth);
   const TileRows& tile = block.tiles[t];
-  const T* weights = block.weights + t * kTileKeys * kWidth + first * keys;
-  const std::int64_t bytes = tile.row_bytes * kRows * kVectors / (kWidth * block.vectors);
+  // Of the rows ahead, the part that is this call's.
+  const std::int64_t part = tile.row_bytes * kRows * kVectors / (kWidth * block.vectors);
+  const std::int64_t begin = part * (first / kRows) + v / kVectors * (kWidth / kRows) * part;
   typename Simd<T>::Vector sums[kRows][kVectors];
 #pragma GCC unroll 8
   for (int r = 0; r < kRows; ++r) {
@@ -37,12 +37,12 @@ void add_columns(const Weighted<T>& block, int t, int first, std::int64_t v,
     for (int n = 0; n < kVectors; ++n) sums[r][n] = broadcast(T(0));
   }
   for (int k = 0; k < kTileKeys; k += keys) {
-    const T* p = weights + k * kWidth;
+    const T* p = weights + k * kWidth + first * keys;
 #pragma GCC unroll 4
     for (int i = 0; i < keys; ++i) {
       typename Simd<T>::Vector x[kVectors];
       Rows::load(tile.at(k + i), v, x);
-      requests.advance(bytes);
+      ask_for<kWidth>(tile.at(k + i).data + tile.ahead, begin, begin + part);
 #pragma GCC unroll 8
       for (int r = 0; r < kRows; ++r) {
         if (!kWhole && !(block.seen[first + r] >> (t * kTileKeys + k + i) & 1)) continue;
@@ -64,14 +64,30 @@ void add_columns(const Weighted<T>& block, int t, int first, std::int64_t v,
 
 /// From vector v on, kVectors at a time, then half as many, down to what the loader takes together.
 template <class T, class Rows, int kWidth, int kRows, int kVectors, bool kWhole>
-void add_from(const Weighted<T>& block, int t, int first, std::int64_t v,
-              Requests<kWidth>& requests) {
+void add_from(const Weighted<T>& block, int t, const T* weights, int first, std::int64_t v) {
   for (; v + kVectors <= block.vectors; v += kVectors) {
-    add_columns<T, Rows, kWidth, kRows, kVectors, kWhole>(block, t, first, v, requests);
+    add_columns<T, Rows, kWidth, kRows, kVectors, kWhole>(block, t, weights, first, v);
   }
   if constexpr (kVectors > Rows::kLeast) {
     if (v < block.vectors) {
-      add_from<T, Rows, kWidth, kRows, kVectors / 2, kWhole>(block, t, first, v, requests);
+      add_from<T, Rows, kWidth, kRows, kVectors / 2, kWhole>(block, t, weights, first, v);
+    }
+  }
+}
+
+/// The weights of tile t times the scales of its rows.
+template <class T, class Rows, int kWidth>
+void scale_weights(const Weighted<T>& block, int t, T (&weights)[kTileKeys * kWidth]) {
+  constexpr int keys = keys_per_vector<T>(kWidth);
+  const T* p = block.weights + t * kTileKeys * kWidth;
+  T scales[kTileKeys];
+  for (int k = 0; k < kTileKeys; ++k) scales[k] = Rows::scale(block.tiles[t].at(k));
+  for (int k = 0; k < kTileKeys; k += keys) {
+    for (int r = 0; r < kWidth; ++r) {
+      for (int i = 0; i < keys; ++i) {
+        const int at = k * kWidth + r * keys + i;
+        weights[at] = p[at] * scales[k + i];
+      }
     }
   }
 }
@@ -85,12 +101,17 @@ void add_values(const Weighted<T>& block, bool whole) {
   constexpr int vectors = int(larger(Rows::kLeast, smaller(8, room / rows)));
   for (int t = 0; t < kTiles; ++t) {
     if (!block.tiles[t].data) continue;
-    Requests<kWidth> requests(block.tiles[t]);
+    const T* weights = block.weights + t * kTileKeys * kWidth;
+    T scaled[kTileKeys * kWidth];
+    if constexpr (ScaledRows<Rows>) {
+      scale_weights<T, Rows, kWidth>(block, t, scaled);
+      weights = scaled;
+    }
     for (int first = 0; first < kWidth; first += rows) {
       if (whole) {
-        add_from<T, Rows, kWidth, rows, vectors, true>(block, t, first, 0, requests);
+        add_from<T, Rows, kWidth, rows, vectors, true>(block, t, weights, first, 0);
       } else {
-        add_from<T, Rows, kWidth, rows, vectors, false>(block, t, first, 0, requests);
+        add_from<T, Rows, kWidth, rows, vectors, false>(block, t, weights, first, 0);
       }
     }
   }

@@ -29,12 +29,12 @@ struct RowLoader<contract::RowFormat::int8> {
   static constexpr int kLeast = 1;
   static constexpr int kColumns = 8;
   static std::int64_t column(std::int64_t position) { return position; }
+  static float scale(RowAt row) { return scale_f32(row.scales); }
 
   template <int N>
   [[gnu::always_inline]] static void load(RowAt row, std::int64_t v, __m256 (&x)[N]) {
-    const __m256 factor = _mm256_set1_ps(scale_f32(row.scales));
 #pragma GCC unroll 8
-    for (int n = 0; n < N; ++n) x[n] = load_integers(row.data + 8 * (v + n)) * factor;
+    for (int n = 0; n < N; ++n) x[n] = load_integers(row.data + 8 * (v + n));
   }
 };
 

@@ -66,12 +66,12 @@ struct RowLoader<contract::RowFormat::int8> {
   static constexpr int kLeast = 1;
   static constexpr int kColumns = 16;
   static std::int64_t column(std::int64_t position) { return position; }
+  static float scale(RowAt row) { return scale_f32(row.scales); }
 
   template <int N>
   [[gnu::always_inline]] static void load(RowAt row, std::int64_t v, __m512 (&x)[N]) {
-    const __m512 factor = _mm512_set1_ps(scale_f32(row.scales));
 #pragma GCC unroll 8
-    for (int n = 0; n < N; ++n) x[n] = load_integers(row.data + 16 * (v + n)) * factor;
+    for (int n = 0; n < N; ++n) x[n] = load_integers(row.data + 16 * (v + n));
   }
 };
 
