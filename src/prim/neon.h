@@ -202,3 +202,4 @@ inline void transpose(float64x2_t (&r)[2]) {
 
 #include "prim/convert_aarch64.h"
 #include "prim/flush_aarch64.h"
+#include "prim/row_loader_neon.h"
