@@ -9,17 +9,21 @@ function(regard_test_flags name)
   endif()
 endfunction()
 
-# regard_test(name SOURCES ... [LIBRARIES ...] [PER_ISA] [LABELS ...])
+# regard_test(name SOURCES ... [LIBRARIES ...] [PER_ISA] [LOOPS file] [LABELS ...])
 # One GoogleTest program. PER_ISA registers it once for every compiled ISA with REGARD_ISA set;
-# where the CPU lacks that ISA the program says so and the test counts as skipped.
+# where the CPU lacks that ISA the program says so and the test counts as skipped. With LOOPS, the
+# file of src/isa that it tests, sanitizers leave out ISAs that take the loops of another.
 function(regard_test name)
-  cmake_parse_arguments(arg "PER_ISA" "" "SOURCES;LIBRARIES;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "PER_ISA" "LOOPS" "SOURCES;LIBRARIES;LABELS" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
   regard_test_flags(${name})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
   target_link_libraries(${name} PRIVATE regard_test_support ${arg_LIBRARIES})
   if(arg_PER_ISA)
     foreach(isa ${REGARD_ISAS})
+      if(REGARD_SANITIZE AND arg_LOOPS AND NOT arg_LOOPS IN_LIST REGARD_SOURCES_${isa})
+        continue()
+      endif()
       add_test(NAME ${name}.${isa} COMMAND ${name})
       set_tests_properties(${name}.${isa} PROPERTIES
         ENVIRONMENT "REGARD_ISA=${isa}" SKIP_RETURN_CODE 77 LABELS "isa;${arg_LABELS}")

@@ -58,7 +58,6 @@ struct DecodeSequence {
 struct DecodeLayout {
   std::int64_t keys_bytes = 0;    ///< offset of copied rows of a block of keys
   std::int64_t scales_bytes = 0;  ///< offset of their scales
-  std::int64_t bias_bytes = 0;    ///< offset of the bias of a block, for one pass
   std::int64_t passes_bytes = 0;  ///< offset of the state of the first pass
   std::int64_t pass_size_bytes = 0;
 };

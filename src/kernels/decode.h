@@ -35,7 +35,6 @@ struct DecodeRun {
     v = reader(first.v, task.value_dims, *value_loops);
     how.score = &first.score;
     how.exponent = T(units_of(first.score).exponent);
-    how.bias = reinterpret_cast<T*>(task.scratch + task.layout.bias_bytes);
   }
 
   RowReader reader(const contract::KeyRows& rows, std::int64_t columns, const RowLoops<T>& loops) {
@@ -124,7 +123,7 @@ void add_passes(DecodeRun<T>& run) {
   std::int64_t first = 0;  // row of the task where the sequence begins
   for (std::int64_t begin = task.row_begin; begin < task.row_end;) {
     DecodePass<T>& pass = run.passes[run.pass_count++];
-    pass = DecodePass<T>(memory, run.k.padded);
+    pass = DecodePass<T>(memory, run.k.padded, run.how.score->bias.data);
     memory += task.layout.pass_size_bytes;
     pass.count = int(smaller(kPassRows<T>, task.row_end - begin));
     while (pass.width < pass.count) pass.width *= 2;
@@ -189,17 +188,15 @@ void run_block(DecodeRun<T>& run, Keys block) {
   std::uint64_t some = 0;
   for (int n = 0; n < run.pass_count; ++n) {
     DecodePass<T>& pass = run.passes[n];
-    look_at_keys(pass, block, run.how.bias);
+    look_at_keys(pass, block);
     for (int r = 0; r < pass.count; ++r) some |= pass.seen[r];
   }
   if (some == 0) return;
-  const bool biased = run.how.score->bias.data;
   TileRows tiles[kTiles];
   read_tiles(run, run.k, &contract::DecodeSequence::k, block, some, tiles);
   bool whole[DecodeRun<T>::kMostPasses];
   for (int n = 0; n < run.pass_count; ++n) {
     DecodePass<T>& pass = run.passes[n];
-    if (biased && run.pass_count > 1) look_at_keys(pass, block, run.how.bias);
     std::uint64_t every = ~std::uint64_t{0};
     for (int r = 0; r < pass.count; ++r) every &= pass.seen[r];
     whole[n] = every == ~std::uint64_t{0};

@@ -61,6 +61,7 @@ struct DecodePass {
   T* slopes;            ///< kLanes, ALiBi
   T* positions;         ///< kLanes: of the row, from the start of the block and the lane's key
   T* scores;            ///< (kDecodeBlock, width), then the weights
+  T* bias;              ///< of the block, as the scores lie; where there is a bias
   T* queries;           ///< (width, D padded), times the factor, in the loader's order
   T* out;               ///< (width, Dv padded), in the loader's order
   int count = 0;        ///< rows in use
@@ -72,7 +73,7 @@ struct DecodePass {
       64 * 64;
 
   DecodePass() = default;
-  DecodePass(std::byte* memory, std::int64_t dims) {
+  DecodePass(std::byte* memory, std::int64_t dims, bool biased) {
     const auto take = [&memory](std::int64_t bytes) {
       std::byte* part = memory;
       memory += ceil_to(bytes, 64);
@@ -88,6 +89,7 @@ struct DecodePass {
     slopes = numbers(kLanes);
     positions = numbers(kLanes);
     scores = numbers(kDecodeBlock * kMost);
+    bias = numbers(biased ? kDecodeBlock * kMost : 0);
     queries = numbers(kMost * dims);
     out = numbers(0);
   }
@@ -131,7 +133,7 @@ inline void see_decode_mask(const DecodeRow& row, Keys block, std::uint64_t& see
 
 /// Lays a row's bias out beside its scores and hides pairs of -infinity.
 template <class T>
-void see_decode_bias(const DecodePass<T>& pass, int r, Keys block, T* panel) {
+void see_decode_bias(const DecodePass<T>& pass, int r, Keys block) {
   const DecodeRow& row = pass.rows[r];
   const contract::Source& bias = row.sequence->score.bias;
   const std::int64_t count = smaller(block.end, row.sequence->keys) - block.begin;
@@ -140,20 +142,20 @@ void see_decode_bias(const DecodePass<T>& pass, int r, Keys block, T* panel) {
   std::uint64_t hidden = 0;
   for (std::int64_t key = 0; key < count; ++key) {
     hidden |= std::uint64_t(numbers[key] == -T(__builtin_inf())) << key;
-    panel[score_at<T>(pass.width, r, key)] = numbers[key];
+    pass.bias[score_at<T>(pass.width, r, key)] = numbers[key];
   }
   pass.seen[r] &= ~hidden;
 }
 
-/// Sets what the rows of the pass see of a block; the bias panel is filled where there is a bias.
+/// Sets what the rows of the pass see of a block, and their bias where there is one.
 template <class T>
-void look_at_keys(const DecodePass<T>& pass, Keys block, T* bias_panel) {
+void look_at_keys(const DecodePass<T>& pass, Keys block) {
   for (int r = 0; r < pass.count; ++r) {
     pass.seen[r] = seen_keys(pass.rows[r], block);
     if (pass.seen[r] == 0) continue;
     const contract::Score& score = pass.rows[r].sequence->score;
     if (score.mask.data) see_decode_mask(pass.rows[r], block, pass.seen[r]);
-    if (score.bias.data && pass.seen[r] != 0) see_decode_bias(pass, r, block, bias_panel);
+    if (score.bias.data && pass.seen[r] != 0) see_decode_bias(pass, r, block);
   }
   for (int r = pass.count; r < pass.width; ++r) pass.seen[r] = pass.seen[0];
 }

@@ -83,7 +83,6 @@ template <class T>
 struct DecodeScore {
   const contract::Score* score = nullptr;  ///< of any of its sequences: flags and numbers
   T exponent = 1;                          ///< of a difference of scores
-  T* bias = nullptr;                       ///< panel of a block, as the scores lie
 };
 
 /// Raises m of the rows whose block holds a larger score, and takes l and O along.
@@ -114,7 +113,7 @@ void hook_scores(const DecodePass<T>& pass, Keys block, const DecodeScore<T>& ho
   for (int k = 0; k < kDecodeBlock; k += keys_per_vector<T>(kWidth)) {
     Tile<T, 1, 1> tile;
     tile.a[0][0] = load(pass.scores + k * kWidth);
-    apply_hook(*how.score, group, how.bias, contract::Stage::biased, k, tile);
+    apply_hook(*how.score, group, pass.bias, contract::Stage::biased, k, tile);
     store(pass.scores + k * kWidth, tile.a[0][0]);
   }
 }

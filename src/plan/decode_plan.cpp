@@ -85,15 +85,12 @@ contract::DecodeLayout make_layout(const DecodeSource& source, const DecodePlan&
   const std::int64_t columns = round_up(std::max(p.d, p.dv), kernel.columns_per_chunk);
   contract::DecodeLayout layout;
   layout.scales_bytes = kernel.keys_per_block * align(columns * kernel.element_bytes);
-  layout.bias_bytes = layout.scales_bytes + kernel.keys_per_block * align(columns / 16 + 4);
-  layout.passes_bytes =
-      layout.bias_bytes +
-      (p.bias.data ? align(kernel.keys_per_block * kernel.rows_per_pass * kernel.element_bytes)
-                   : 0);
+  layout.passes_bytes = layout.scales_bytes + kernel.keys_per_block * align(columns / 16 + 4);
+  const std::int64_t a_row = (p.bias.data ? kernel.keys_per_block : 0) +
+                             round_up(p.d, kernel.columns_per_chunk) +
+                             round_up(p.dv, kernel.columns_per_chunk);
   layout.pass_size_bytes =
-      kernel.pass_bytes +
-      align(kernel.rows_per_pass * kernel.element_bytes *
-            (round_up(p.d, kernel.columns_per_chunk) + round_up(p.dv, kernel.columns_per_chunk)));
+      kernel.pass_bytes + align(kernel.rows_per_pass * kernel.element_bytes * a_row);
   return layout;
 }
 

@@ -76,28 +76,43 @@ void expect_sequence(const FullResult<T>& packed, const Row& first, std::int64_t
   EXPECT_TRUE(keys == 0 || mass.same_bits(single.key_mass));
 }
 
+/// A packed batch with its options, and those of each sequence alone.
 template <class T>
-void compare(const Lengths& lengths, unsigned kinds, bool offsets, Layout layout,
-             const Context& context) {
-  const auto q = starts(lengths.rows), kv = starts(lengths.keys);
-  const ProblemShape packed{1, 1, 2, q.back(), kv.back(), 9, 11};
-  const ProblemShape scores{lengths.count(), 1, 2, lengths.most_rows(), lengths.most_keys(), 9, 11};
-  const auto in = random_inputs<T>(packed, 1);
-  FullOptions<T> full(scores, 2);
-  for (std::int64_t n = 0; offsets && n < lengths.count(); ++n) full.q_offset.push_back(40 * n - 3);
-  const LaidOut<T> laid(full, kinds, layout);
+struct Batch {
+  Lengths lengths;
+  std::vector<std::int64_t> q, kv;
+  Inputs<T> in;
+  FullOptions<T> full;
+  std::vector<FullOptions<T>> own;
+
+  explicit Batch(const Lengths& lengths_of_sequences, bool offsets = false)
+      : lengths(lengths_of_sequences), q(starts(lengths.rows)), kv(starts(lengths.keys)) {
+    in = random_inputs<T>({1, 1, 2, q.back(), kv.back(), 9, 11}, 1);
+    full =
+        FullOptions<T>({lengths.count(), 1, 2, lengths.most_rows(), lengths.most_keys(), 9, 11}, 2);
+    for (std::int64_t n = 0; offsets && n < lengths.count(); ++n) {
+      full.q_offset.push_back(40 * n - 3);
+    }
+    for (std::int64_t n = 0; n < lengths.count(); ++n) {
+      own.push_back(of_sequence(full, lengths, n));
+    }
+  }
+};
+
+template <class T>
+void compare(const Batch<T>& batch, unsigned kinds, Layout layout, const Context& context) {
+  const Lengths& lengths = batch.lengths;
+  const LaidOut<T> laid(batch.full, kinds, layout);
   const auto output = layout == Layout::reversed ? Layout::bhsd : layout;
   const auto result =
-      run_packed(in.template copy<T>(layout), lengths, laid.options, output, context);
-  for (std::int64_t n = 0; n < lengths.count(); ++n) {
+      run_packed(batch.in.template copy<T>(layout), lengths, laid.options, output, context);
+  for (std::size_t n = 0; n < batch.own.size(); ++n) {
     SCOPED_TRACE(testing::Message() << "sequence " << n << " kinds " << kinds);
-    const auto at = std::size_t(n);
-    const FullOptions<T> own = of_sequence(full, lengths, n);
-    const LaidOut<T> alone(own, kinds);
-    const Inputs<T> part{sliced(in.q, 2, q[at], lengths.rows[at]),
-                         sliced(in.k, 2, kv[at], lengths.keys[at]),
-                         sliced(in.v, 2, kv[at], lengths.keys[at])};
-    expect_sequence(result, {0, 0, q[at]}, kv[at], run_full(part, alone.options));
+    const LaidOut<T> alone(batch.own[n], kinds);
+    const Inputs<T> part{sliced(batch.in.q, 2, batch.q[n], lengths.rows[n]),
+                         sliced(batch.in.k, 2, batch.kv[n], lengths.keys[n]),
+                         sliced(batch.in.v, 2, batch.kv[n], lengths.keys[n])};
+    expect_sequence(result, {0, 0, batch.q[n]}, batch.kv[n], run_full(part, alone.options));
   }
 }
 
@@ -110,23 +125,27 @@ const Lengths kLengthsOfSequences[] = {
 
 TYPED_TEST(Varlen, IsOneCallASequence) {
   for (const Lengths& lengths : kLengthsOfSequences) {
+    const Batch<TypeParam> batch(lengths);
     for (const unsigned kinds : {0U, kWindow, kMask | kSinks, kBias | kWindow, kEvery & ~kRagged}) {
-      compare<TypeParam>(lengths, kinds, false, Layout::bhsd, one_thread());
+      compare(batch, kinds, Layout::bhsd, one_thread());
     }
   }
 }
 
 TYPED_TEST(Varlen, AtAnyOffsetsAndLayout) {
+  const Batch<TypeParam> last(kLengthsOfSequences[0], true), first(kLengthsOfSequences[1], true);
   for (const Layout layout : kInputLayouts) {
-    compare<TypeParam>(kLengthsOfSequences[0], kEvery & ~kRagged, true, layout, one_thread());
-    compare<TypeParam>(kLengthsOfSequences[1], kWindow, true, layout, one_thread());
+    compare(last, kEvery & ~kRagged, layout, one_thread());
+    compare(first, kWindow, layout, one_thread());
   }
 }
 
 TYPED_TEST(Varlen, OnAnyNumberOfThreads) {
   const Context three(3);
-  for (const unsigned kinds : {kWindow, kEvery & ~kRagged})
-    compare<TypeParam>(kLengthsOfSequences[1], kinds, false, Layout::bhsd, three);
+  const Batch<TypeParam> batch(kLengthsOfSequences[1]);
+  for (const unsigned kinds : {kWindow, kEvery & ~kRagged}) {
+    compare(batch, kinds, Layout::bhsd, three);
+  }
 }
 
 // Nothing of one sequence reaches another.
