@@ -160,7 +160,20 @@ void weigh(const DecodeRun<T>& run, const DecodePass<T>& pass, Keys block, bool 
   });
 }
 
-/// Reads the tiles of a block, and says where the rows lie that are needed soon.
+inline constexpr std::int64_t kStreamBytes = 16384;  // until the CPU's own streams keep ahead
+
+/// Where the rows lie that are needed soon, and how many of their lines to ask for. One query reads
+/// its rows from end to end, which the CPU's own streams follow: one line in four keeps them ahead.
+/// In the first bytes of a page they have to find it first, and several queries compute so long on
+/// a line that they fall behind.
+inline void look_ahead(const contract::KeyRows& rows, const contract::DecodeSequence& sequence,
+                       std::int64_t key, int width, TileRows& tile) {
+  const KeyPlace there = place_of(sequence, key + kKeysAhead);
+  tile.ahead = row_at(rows, there).data - tile.data;
+  tile.request_step = width == 1 && there.row * tile.row_bytes >= kStreamBytes ? 256 : 64;
+}
+
+/// Reads the tiles of a block.
 template <class T>
 void read_tiles(const DecodeRun<T>& run, const RowReader& reader,
                 const contract::KeyRows contract::DecodeSequence::*rows, Keys block,
@@ -170,10 +183,8 @@ void read_tiles(const DecodeRun<T>& run, const RowReader& reader,
     const std::int64_t key = block.begin + t * kTileKeys;
     const auto bits = std::uint32_t(seen >> (t * kTileKeys) & 0xffff);
     tiles[t] = read_tile<T>(sequence.*rows, sequence, reader, key, bits, t);
-    const std::int64_t next = key + kKeysAhead;
-    const bool is_whole = reader.in_place && next + kTileKeys <= run.task.key_end;
-    if (is_whole && tiles[t].data) {
-      tiles[t].ahead = row_of(sequence.*rows, sequence, next).data - tiles[t].data;
+    if (tiles[t].data && reader.in_place && key + kKeysAhead + kTileKeys <= run.task.key_end) {
+      look_ahead(sequence.*rows, sequence, key, run.passes[0].width, tiles[t]);
     }
   }
 }

@@ -54,6 +54,7 @@ struct TileRows {
   std::int64_t scale_step = 0;
   std::int64_t row_bytes = 0;
   std::int64_t ahead = 0;  ///< from here to the rows that are needed soon; 0: there are none
+  std::int64_t request_step = 64;  ///< bytes from one request for them to the next, a power of 2
 
   [[gnu::always_inline]] RowAt at(int key) const {
     return {data + key * step, scales + key * scale_step};
@@ -63,20 +64,13 @@ struct TileRows {
 /// How far ahead rows are asked for.
 inline constexpr std::int64_t kKeysAhead = 2 * kTileKeys;
 
-/// Bytes from one request to the next. One query reads its rows from end to end, which the CPU's
-/// own streams follow: one line in four keeps them ahead. Several queries compute so long on a line
-/// that the streams fall behind.
-constexpr std::int64_t request_step(int width) {
-  return width == 1 ? 256 : 64;
-}
-
 /// Asks memory for bytes [begin, end) of a row that is needed soon. Evenly spread over the work on
 /// a tile: in a burst requests would fill the few misses that a core may have in flight.
-template <int kWidth>
-[[gnu::always_inline]] inline void ask_for(const std::byte* row, std::int64_t begin,
+[[gnu::always_inline]] inline void ask_for(const TileRows& tile, int key, std::int64_t begin,
                                            std::int64_t end) {
-  for (std::int64_t at = ceil_to(begin, request_step(kWidth)); at < end;
-       at += request_step(kWidth)) {
+  const std::byte* row = tile.at(key).data + tile.ahead;
+  const std::int64_t step = tile.request_step;
+  for (std::int64_t at = (begin + step - 1) & -step; at < end; at += step) {
     __builtin_prefetch(row + at, 0, 2);
   }
 }
@@ -249,13 +243,19 @@ struct RowReader {
   std::int64_t panel_scale_step() const { return ceil_to(scale_row_bytes(shape, padded), 16); }
 };
 
-/// Where the row of `key` lies.
-inline RowAt row_of(const contract::KeyRows& rows, const contract::DecodeSequence& sequence,
-                    std::int64_t key) {
-  const std::int64_t page = sequence.pages ? sequence.pages[key / sequence.page_keys] : 0;
-  const std::int64_t place = sequence.pages ? key % sequence.page_keys : key;
-  return {rows.data + page * rows.page + place * rows.row,
-          rows.scales + page * rows.scale_page + place * rows.scale_row};
+/// A key's page in memory and its row there.
+struct KeyPlace {
+  std::int64_t page = 0, row = 0;
+};
+
+inline KeyPlace place_of(const contract::DecodeSequence& sequence, std::int64_t key) {
+  if (!sequence.pages) return {0, key};
+  return {sequence.pages[key / sequence.page_keys], key % sequence.page_keys};
+}
+
+inline RowAt row_at(const contract::KeyRows& rows, KeyPlace place) {
+  return {rows.data + place.page * rows.page + place.row * rows.row,
+          rows.scales + place.page * rows.scale_page + place.row * rows.scale_row};
 }
 
 /// The tile from `key` on, of whose rows those in `seen` are read.
@@ -264,7 +264,7 @@ TileRows read_tile(const contract::KeyRows& rows, const contract::DecodeSequence
                    const RowReader& reader, std::int64_t key, std::uint32_t seen, int tile) {
   if (seen == 0) return {};
   if (reader.in_place && seen == 0xffff) {
-    const RowAt first = row_of(rows, sequence, key);
+    const RowAt first = row_at(rows, place_of(sequence, key));
     return {first.data, rows.row, first.scales, rows.scale_row,
             dense_row_bytes(reader.shape, reader.columns)};
   }
@@ -280,7 +280,7 @@ TileRows read_tile(const contract::KeyRows& rows, const contract::DecodeSequence
       __builtin_memset(scales, 0, std::size_t(scale_step));
     }
     if (!(seen >> n & 1)) continue;
-    const RowAt row = row_of(rows, sequence, key + n);
+    const RowAt row = row_at(rows, place_of(sequence, key + n));
     if (reader.converts) {
       convert_row(rows, row, reader.columns, reinterpret_cast<T*>(target));
     } else {

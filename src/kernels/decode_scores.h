@@ -40,9 +40,9 @@ template <class T, class Rows, int kWidth, int kKeys>
     std::int64_t v = 0;
     for (; v + 8 <= vectors; v += 8) {
       add_products<T, Rows, kWidth, kKeys, 8>(row, i, queries, vectors, v, sums);
-      ask_for<kWidth>(row.data + tile.ahead, v * bytes, (v + 8) * bytes);
+      ask_for(tile, key + i, v * bytes, (v + 8) * bytes);
     }
-    ask_for<kWidth>(row.data + tile.ahead, v * bytes, tile.row_bytes);
+    ask_for(tile, key + i, v * bytes, tile.row_bytes);
     for (; v < vectors; v += Rows::kStep) {
       add_products<T, Rows, kWidth, kKeys, Rows::kStep>(row, i, queries, vectors, v, sums);
     }

@@ -42,7 +42,7 @@ void add_columns(const Weighted<T>& block, int t, const T* weights, int first, s
     for (int i = 0; i < keys; ++i) {
       typename Simd<T>::Vector x[kVectors];
       Rows::load(tile.at(k + i), v, x);
-      ask_for<kWidth>(tile.at(k + i).data + tile.ahead, begin, begin + part);
+      ask_for(tile, k + i, begin, begin + part);
 #pragma GCC unroll 8
       for (int r = 0; r < kRows; ++r) {
         if (!kWhole && !(block.seen[first + r] >> (t * kTileKeys + k + i) & 1)) continue;
