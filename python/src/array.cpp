@@ -93,6 +93,7 @@ bool Array::take_buffer(Access access) {
 bool Array::take_brain_floats(Access access) {
   const nb::object dtype = object_.attr("dtype");
   if (!nb::str(dtype.attr("name")).equal(nb::str("bfloat16"))) {
+    if (access == Access::write && take_buffer(Access::read)) return false;
     raise(PyExc_TypeError, std::string(name_) + ": elements are " +
                                nb::cast<std::string>(nb::str(dtype)) +
                                ", not float64, float32, float16 or bfloat16");

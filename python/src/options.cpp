@@ -1,6 +1,8 @@
 #include "options.h"
 
+#include <algorithm>
 #include <array>
+#include <limits>
 
 #include "raise.h"
 
@@ -114,6 +116,9 @@ void OptionValues::take(const Arguments& arguments, std::int64_t sq, std::int64_
   list(Name::q_len, q_len, options.q_len);
   list(Name::kv_len, kv_len, options.kv_len);
   list(Name::rows, rows, options.rows);
+  if (arguments.has(Name::rows) && rows.empty()) {
+    raise(PyExc_ValueError, "rows: empty; leave it out for every row");
+  }
   with(Name::causal, [&](nb::handle value) {
     options.causal = causal_of(value, sq, skv, arguments.has(Name::q_offset));
   });
@@ -123,8 +128,11 @@ void OptionValues::take(const Arguments& arguments, std::int64_t sq, std::int64_
   });
   with(Name::path,
        [&](nb::handle value) { options.path = Path(choice(Name::path, value, kPaths)); });
-  with(Name::threads,
-       [&](nb::handle value) { options.threads = int(integer(Name::threads, value)); });
+  with(Name::threads, [&](nb::handle value) {
+    constexpr std::int64_t most = std::numeric_limits<int>::max();
+    const std::int64_t wanted = integer(Name::threads, value);
+    options.threads = int(std::clamp(wanted, -most, most));
+  });
   with(Name::weights_stage, [&](nb::handle value) {
     options.weights_stage = Stage(choice(Name::weights_stage, value, kStages));
   });

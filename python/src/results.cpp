@@ -70,7 +70,8 @@ Results::Results(const Arguments& arguments, const Inputs& inputs, const OptionV
   given_out_ = arguments[Name::out];
   want(out, {batch, heads, sq, inputs.v.shape[3]}, inputs.q.dtype,
        tensor_axes(inputs.rank(), inputs.layout));
-  if (arguments.has(Name::out_dtype)) {
+  out_dtype_given_ = arguments.has(Name::out_dtype);
+  if (out_dtype_given_) {
     wanted_[out].dtype = float_type(Name::out_dtype, arguments[Name::out_dtype]);
   }
   if (return_lse) want(lse, {batch, heads, sq, 1}, compute, last(kRows));
@@ -104,6 +105,10 @@ const Outputs& Results::make() {
       if (wanted.array.rank() != inputs_.rank()) {
         raise(PyExc_ValueError, "out: rank " + std::to_string(wanted.array.rank()) +
                                     " differs from q's " + std::to_string(inputs_.rank()));
+      }
+      if (out_dtype_given_ && wanted.array.dtype() != wanted.dtype) {
+        raise(PyExc_ValueError, std::string("out_dtype: ") + dtype_name(wanted.dtype) +
+                                    " differs from out's " + dtype_name(wanted.array.dtype()));
       }
     } else {
       std::array<std::int64_t, 4> shape{};

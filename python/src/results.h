@@ -26,6 +26,8 @@ class Results {
  public:
   Results(const Arguments& arguments, const Inputs& inputs, const OptionValues& values);
 
+  /// Whether more than `out` is wanted.
+  bool more() const noexcept { return more_; }
   /// The arrays that are wanted, made. Raises MemoryError where they cannot be.
   const Outputs& make();
   /// The same without memory, for `explain`, which touches none.
@@ -52,6 +54,7 @@ class Results {
   bool more_ = false;  ///< a Result, not an array alone
   Statistics statistics_;
   nb::handle given_out_;
+  bool out_dtype_given_ = false;
   std::array<Wanted, count_> wanted_;
   Outputs outputs_;
 };
