@@ -1,0 +1,135 @@
+#include "arguments.h"
+
+#include <algorithm>
+#include <string>
+
+#include "raise.h"
+
+namespace regard::python {
+namespace {
+
+constexpr std::size_t kNames = std::size_t(Name::count_);
+constexpr const char* kTexts[kNames] = {
+    "q",      "k",         "v",          "scale",          "causal",       "q_offset",
+    "window", "softcap",   "bias",       "mask",           "alibi_slopes", "sinks",
+    "q_len",  "kv_len",    "precision",  "path",           "threads",      "layout",
+    "out",    "out_dtype", "return_lse", "return_weights", "rows",         "weights_stage",
+    "stats",
+};
+std::array<PyObject*, kNames> interned{};
+
+bool takes(std::span<const Name> names, Name name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+/// kNames for a word that is no name here.
+std::size_t find_name(PyObject* word) {
+  for (std::size_t n = 0; n < kNames; ++n) {
+    if (interned[n] == word) return n;
+  }
+  for (std::size_t n = 0; n < kNames; ++n) {
+    if (PyUnicode_Compare(interned[n], word) == 0) return n;
+  }
+  return kNames;
+}
+
+std::string function_text(const Signature& signature) {
+  return std::string(signature.function) + "() ";
+}
+
+std::string repr_text(nb::handle value) {
+  return nb::cast<std::string>(nb::repr(value));
+}
+
+}  // namespace
+
+const char* text(Name name) noexcept {
+  return kTexts[std::size_t(name)];
+}
+
+void load_names() {
+  for (std::size_t n = 0; n < kNames; ++n) {
+    interned[n] = checked(PyUnicode_InternFromString(kTexts[n]));
+  }
+}
+
+Arguments::Arguments(const Signature& signature, PyObject* const* values, Py_ssize_t positional,
+                     PyObject* keywords) {
+  if (positional > Py_ssize_t(signature.positional.size())) {
+    raise(PyExc_TypeError,
+          function_text(signature) + "takes " + std::to_string(signature.positional.size()) +
+              " positional arguments but " + std::to_string(positional) + " were given");
+  }
+  for (Py_ssize_t n = 0; n < positional; ++n) {
+    given_[std::size_t(signature.positional[std::size_t(n)])] = values[n];
+  }
+  const Py_ssize_t words = keywords ? PyTuple_GET_SIZE(keywords) : 0;
+  for (Py_ssize_t n = 0; n < words; ++n) {
+    PyObject* const word = PyTuple_GET_ITEM(keywords, n);
+    const std::size_t found = find_name(word);
+    if (found == kNames ||
+        !(takes(signature.keywords, Name(found)) || takes(signature.positional, Name(found)))) {
+      raise(PyExc_TypeError,
+            function_text(signature) + "got an unexpected keyword argument " + repr_text(word));
+    }
+    if (given_[found]) {
+      raise(PyExc_TypeError,
+            function_text(signature) + "got multiple values for argument " + repr_text(word));
+    }
+    given_[found] = values[positional + n];
+  }
+  for (const Name name : signature.positional) {
+    if (!given_[std::size_t(name)]) {
+      raise(PyExc_TypeError,
+            function_text(signature) + "missing required argument '" + text(name) + "'");
+    }
+  }
+  for (PyObject*& value : given_) {
+    if (value == Py_None) value = nullptr;
+  }
+  for (const Name name : signature.positional) {
+    if (!has(name)) raise(PyExc_TypeError, std::string(text(name)) + ": None is no array");
+  }
+}
+
+double number(Name name, nb::handle value) {
+  const double found = PyFloat_AsDouble(value.ptr());
+  if (found == -1.0 && PyErr_Occurred()) {
+    if (!PyErr_ExceptionMatches(PyExc_TypeError)) nb::raise_python_error();
+    PyErr_Clear();
+    raise(PyExc_TypeError, std::string(text(name)) + ": " + repr_text(value) + " is no number");
+  }
+  return found;
+}
+
+std::int64_t integer(Name name, nb::handle value) {
+  const nb::object index = nb::steal(PyNumber_Index(value.ptr()));
+  const long long found = index.is_valid() ? PyLong_AsLongLong(index.ptr()) : -1;
+  if (found != -1 || !PyErr_Occurred()) return found;
+  const bool is_type = PyErr_ExceptionMatches(PyExc_TypeError) != 0;
+  PyErr_Clear();
+  raise(is_type ? PyExc_TypeError : PyExc_ValueError,
+        std::string(text(name)) + ": " + repr_text(value) +
+            (is_type ? " is no integer" : " does not fit 64 bits"));
+}
+
+bool truth(nb::handle value) {
+  if (!value.is_valid()) return false;
+  const int found = PyObject_IsTrue(value.ptr());
+  checked(found);
+  return found != 0;
+}
+
+std::size_t choice(Name name, nb::handle value, std::span<const char* const> words) {
+  if (PyUnicode_Check(value.ptr())) {
+    for (std::size_t n = 0; n < words.size(); ++n) {
+      if (PyUnicode_CompareWithASCIIString(value.ptr(), words[n]) == 0) return n;
+    }
+  }
+  std::string all;
+  for (const char* word : words) all += (all.empty() ? "'" : ", '") + std::string(word) + "'";
+  raise(PyUnicode_Check(value.ptr()) ? PyExc_ValueError : PyExc_TypeError,
+        std::string(text(name)) + ": " + repr_text(value) + " is none of " + all);
+}
+
+}  // namespace regard::python

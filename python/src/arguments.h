@@ -1,0 +1,80 @@
+// Arguments of a call, by name. Written against Python's vectorcall convention, which costs a few
+// comparisons of pointers a keyword.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+namespace regard::python {
+
+namespace nb = nanobind;
+
+/// Every name that some function of this module takes.
+enum class Name : std::uint8_t {
+  q,
+  k,
+  v,
+  scale,
+  causal,
+  q_offset,
+  window,
+  softcap,
+  bias,
+  mask,
+  alibi_slopes,
+  sinks,
+  q_len,
+  kv_len,
+  precision,
+  path,
+  threads,
+  layout,
+  out,
+  out_dtype,
+  return_lse,
+  return_weights,
+  rows,
+  weights_stage,
+  stats,
+  count_,
+};
+
+/// "q_offset"
+const char* text(Name name) noexcept;
+
+/// What a function takes: `positional` names first, which are required, then keywords.
+struct Signature {
+  const char* function;
+  std::span<const Name> positional;
+  std::span<const Name> keywords;
+};
+
+/// Borrowed references to what a caller gave; None counts as not given.
+class Arguments {
+ public:
+  /// Raises TypeError as Python does for functions of its own.
+  Arguments(const Signature& signature, PyObject* const* values, Py_ssize_t positional,
+            PyObject* keywords);
+
+  bool has(Name name) const noexcept { return given_[std::size_t(name)] != nullptr; }
+  /// A null handle where it was not given.
+  nb::handle operator[](Name name) const noexcept { return given_[std::size_t(name)]; }
+
+ private:
+  std::array<PyObject*, std::size_t(Name::count_)> given_{};
+};
+
+/// Numbers and words of one argument. All raise TypeError or ValueError that says the name.
+double number(Name name, nb::handle value);
+std::int64_t integer(Name name, nb::handle value);
+bool truth(nb::handle value);
+/// The position of a str among `words`.
+std::size_t choice(Name name, nb::handle value, std::span<const char* const> words);
+
+/// Makes the names; once, when the module is imported.
+void load_names();
+
+}  // namespace regard::python

@@ -1,0 +1,51 @@
+// Runs the engine without the GIL: which context serves, and how ctrl-C stops a long call.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <atomic>
+#include <functional>
+#include <thread>
+
+#include "raise.h"
+#include "regard/context.h"
+#include "regard/status.h"
+
+namespace regard::python {
+
+/// The context of this process, made at the first call. A call made by a signal handler, while its
+/// own thread is inside the engine, gets one of a single thread: the other may be in use.
+const Context& context();
+
+/// Releases the GIL for its lifetime and lets Python's signal handlers run from time to time.
+/// `cancel` is for Options: true once a handler has raised, the error then being set on return.
+class Released {
+ public:
+  Released();
+  ~Released();
+  Released(const Released&) = delete;
+  Released& operator=(const Released&) = delete;
+
+  std::function<bool()> cancel();
+
+ private:
+  bool poll();
+
+  const std::thread::id thread_ = std::this_thread::get_id();
+  std::int64_t next_ns_;
+  std::atomic<bool> stopped_ = false;
+  PyThreadState* state_;
+};
+
+/// Calls `body` without the GIL and raises what its Status says. `body` gets the cancel hook.
+template <class Body>
+void run_engine(const Body& body) {
+  Status status;
+  {
+    Released released;
+    status = body(released.cancel());
+  }
+  require(status);
+}
+
+}  // namespace regard::python

@@ -1,0 +1,29 @@
+// The array libraries that results are made with. NumPy is always there; others only once the
+// caller has given something of theirs.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <cstdint>
+#include <span>
+
+#include "array.h"
+#include "regard/tensor.h"
+
+namespace regard::python {
+
+/// NumPy's array type.
+PyTypeObject* numpy_array_type();
+
+/// Imports NumPy and looks up what calls need; once, when the module is imported.
+void load_numpy();
+
+/// A fresh array: numpy.empty or torch.empty; for other libraries memory of this module's own, to
+/// be passed to `from_memory` once the call has filled it.
+nb::object empty_array(Kind kind, std::span<const std::int64_t> shape, DType dtype);
+
+/// What namespace(like).from_dlpack makes of `memory`, where `like` says its namespace as the array
+/// API standard asks (JAX does); else the same as a NumPy array.
+nb::object from_memory(nb::handle like, nb::object memory);
+
+}  // namespace regard::python

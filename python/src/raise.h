@@ -1,0 +1,51 @@
+// Python errors: raised as C++ exceptions inside the module, set for Python at its entry points.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+
+#include <string>
+
+#include "regard/status.h"
+
+namespace regard::python {
+
+namespace nb = nanobind;
+
+/// Throws what becomes the Python exception `type` (PyExc_ValueError, say) with `message`.
+[[noreturn]] void raise(PyObject* type, const std::string& message);
+
+/// Throws if a call of Python's C interface failed, that is, gave null or -1.
+inline PyObject* checked(PyObject* object) {
+  if (!object) nb::raise_python_error();
+  return object;
+}
+inline void checked(int result) {
+  if (result < 0) nb::raise_python_error();
+}
+
+/// What a Status becomes: ValueError for invalid_argument, NotImplementedError for unsupported,
+/// MemoryError for out_of_memory, the pending Python error for cancelled (KeyboardInterrupt where
+/// there is none), OSError, RuntimeError for internal errors.
+void require(const Status& status);
+
+/// Runs `body`, a function that gives a new reference; null with a Python error set if it throws.
+template <class Body>
+PyObject* entry(const Body& body) noexcept {
+  try {
+    return body();
+  } catch (nb::python_error& error) {
+    error.restore();
+  } catch (const nb::builtin_exception& error) {
+    PyErr_SetString(
+        error.type() == nb::exception_type::type_error ? PyExc_TypeError : PyExc_ValueError,
+        error.what());
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return nullptr;
+}
+
+}  // namespace regard::python

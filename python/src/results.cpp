@@ -1,0 +1,158 @@
+#include "results.h"
+
+#include "libraries.h"
+#include "raise.h"
+
+namespace regard::python {
+namespace {
+
+constexpr std::int64_t kTop = 5;  ///< of `top_keys` without a number
+
+constexpr int kPairs[] = {0, 1, 2, 3};
+constexpr int kRows[] = {0, 1, 2};
+constexpr int kKeys[] = {0, 1, 3};
+
+PyObject* result_class = nullptr;
+PyObject* stats_class = nullptr;
+
+constexpr Tensor Outputs::*kPlaces[] = {
+    &Outputs::out,         &Outputs::lse,      &Outputs::weights, &Outputs::entropy,
+    &Outputs::top_weights, &Outputs::top_keys, &Outputs::key_mass};
+constexpr const char* kNames[] = {"out",         "lse",      "weights", "entropy",
+                                  "top_weights", "top_keys", "key_mass"};
+
+PyObject* class_of(PyObject*& found, const char* name) {
+  if (!found) {
+    found = nb::object(nb::module_::import_("regard._results").attr(name)).release().ptr();
+  }
+  return found;
+}
+
+}  // namespace
+
+void Statistics::take(nb::handle value) {
+  const auto one = [this](nb::handle name, nb::handle how_many) {
+    constexpr const char* words[] = {"entropy", "top_keys", "key_mass"};
+    switch (choice(Name::stats, name, words)) {
+      case 0:
+        entropy = !how_many.is_valid() || truth(how_many);
+        break;
+      case 2:
+        key_mass = !how_many.is_valid() || truth(how_many);
+        break;
+      default:
+        top_keys = how_many.is_valid() ? integer(Name::stats, how_many) : kTop;
+    }
+  };
+  if (PyUnicode_Check(value.ptr())) return one(value, {});
+  if (PyBool_Check(value.ptr())) {
+    if (value.ptr() == Py_True) *this = {true, true, kTop};
+    return;
+  }
+  if (PyDict_Check(value.ptr())) {
+    for (const auto& [name, how_many] : nb::borrow<nb::dict>(value)) one(name, how_many);
+    return;
+  }
+  for (nb::handle name : nb::iter(value)) one(name, {});
+}
+
+Results::Results(const Arguments& arguments, const Inputs& inputs, const OptionValues& values)
+    : inputs_(inputs) {
+  const auto [batch, heads, sq, d] = inputs.q.shape;
+  const std::int64_t skv = inputs.k.shape[2];
+  const DType compute = compute_type(inputs.q.dtype);
+  const auto dropped = std::size_t(4 - inputs.rank());
+  const auto last = [&](std::span<const int> axes) { return axes.subspan(dropped); };
+  if (arguments.has(Name::stats)) statistics_.take(arguments[Name::stats]);
+  const bool return_lse = truth(arguments[Name::return_lse]);
+  const bool return_weights = truth(arguments[Name::return_weights]);
+  more_ = return_lse || return_weights || statistics_.any();
+  given_out_ = arguments[Name::out];
+  want(out, {batch, heads, sq, inputs.v.shape[3]}, inputs.q.dtype,
+       tensor_axes(inputs.rank(), inputs.layout));
+  out_dtype_given_ = arguments.has(Name::out_dtype);
+  if (out_dtype_given_) {
+    wanted_[out].dtype = float_type(Name::out_dtype, arguments[Name::out_dtype]);
+  }
+  if (return_lse) want(lse, {batch, heads, sq, 1}, compute, last(kRows));
+  if (return_weights) {
+    const std::int64_t rows = values.rows.empty() ? sq : std::int64_t(values.rows.size());
+    want(weights, {batch, heads, rows, skv}, compute, last(kPairs));
+  }
+  if (statistics_.entropy) want(entropy, {batch, heads, sq, 1}, compute, last(kRows));
+  if (const std::int64_t top = statistics_.top_keys; top != 0) {
+    want(top_weights, {batch, heads, sq, top}, compute, last(kPairs));
+    want(top_keys, {batch, heads, sq, top}, DType::i64, last(kPairs));
+  }
+  if (statistics_.key_mass) want(key_mass, {batch, heads, 1, skv}, compute, last(kKeys));
+}
+
+void Results::want(Place place, const Shape& shape, DType dtype, std::span<const int> axes) {
+  Wanted& wanted = wanted_[place];
+  wanted.is = true;
+  wanted.shape = shape;
+  wanted.dtype = dtype;
+  wanted.axes = axes;
+}
+
+const Outputs& Results::make() {
+  for (std::size_t place = 0; place < count_; ++place) {
+    Wanted& wanted = wanted_[place];
+    if (!wanted.is) continue;
+    if (place == out && given_out_.is_valid()) {
+      wanted.array.take("out", given_out_, Array::Access::write);
+      wanted.object = nb::borrow(given_out_);
+      if (wanted.array.rank() != inputs_.rank()) {
+        raise(PyExc_ValueError, "out: rank " + std::to_string(wanted.array.rank()) +
+                                    " differs from q's " + std::to_string(inputs_.rank()));
+      }
+      if (out_dtype_given_ && wanted.array.dtype() != wanted.dtype) {
+        raise(PyExc_ValueError, std::string("out_dtype: ") + dtype_name(wanted.dtype) +
+                                    " differs from out's " + dtype_name(wanted.array.dtype()));
+      }
+    } else {
+      std::array<std::int64_t, 4> shape{};
+      for (std::size_t n = 0; n < wanted.axes.size(); ++n) {
+        shape[n] = wanted.shape[std::size_t(wanted.axes[n])];
+      }
+      wanted.object =
+          make_array(kNames[place], inputs_.q_array, std::span(shape).first(wanted.axes.size()),
+                     wanted.dtype, wanted.array);
+    }
+    outputs_.*kPlaces[place] = wanted.array.view(wanted.axes);
+  }
+  return outputs_;
+}
+
+const Outputs& Results::pretend() {
+  static double memory{};
+  for (std::size_t place = 0; place < count_; ++place) {
+    const Wanted& wanted = wanted_[place];
+    if (!wanted.is) continue;
+    outputs_.*kPlaces[place] = {&memory, wanted.dtype, wanted.shape, dense_strides(wanted.shape)};
+  }
+  return outputs_;
+}
+
+nb::object Results::finished(Place place) {
+  Wanted& wanted = wanted_[place];
+  if (!wanted.is) return nb::none();
+  if (inputs_.q_array.kind() != Kind::other || (place == out && given_out_.is_valid())) {
+    return std::move(wanted.object);
+  }
+  return from_memory(inputs_.q_array.object(), wanted.object);
+}
+
+nb::object Results::take() {
+  nb::object array = finished(out);
+  if (!more_) return array;
+  nb::object stats = nb::none();
+  if (statistics_.any()) {
+    stats = nb::handle(class_of(stats_class, "Stats"))(finished(entropy), finished(top_weights),
+                                                       finished(top_keys), finished(key_mass));
+  }
+  return nb::handle(class_of(result_class, "Result"))(array, finished(lse), finished(weights),
+                                                      stats);
+}
+
+}  // namespace regard::python

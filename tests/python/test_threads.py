@@ -1,0 +1,97 @@
+"""Threads, the GIL and ctrl-C."""
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+import regard
+
+Q = np.random.default_rng(1).standard_normal((1, 4, 512, 64)).astype(np.float32)
+
+LONG = """
+import sys, numpy as np, regard
+q = np.ones((1, 8, 40000, 64), np.float32)
+print("ready", flush=True)
+try:
+    regard.attention(q, q, q)
+    print("finished")
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def test_ctrl_c_stops_a_long_call() -> None:
+    """The call takes 13 Tflop, a minute at the least here."""
+    with subprocess.Popen([sys.executable, "-c", LONG], stdout=subprocess.PIPE, text=True) as run:
+        assert run.stdout and run.stdout.readline() == "ready\n"
+        time.sleep(0.5)
+        run.send_signal(signal.SIGINT)
+        start = time.monotonic()
+        assert run.stdout.readline() == "interrupted\n"
+        assert time.monotonic() - start < 5
+    assert run.returncode == 0
+
+
+HANDLER = """
+import signal, numpy as np, regard
+q = np.ones((1, 8, 3000, 64), np.float32)
+small = np.ones((1, 8, 300, 64), np.float32)
+calls = []
+def handle(*_):
+    calls.append(regard.attention(small, small, small))
+signal.signal(signal.SIGALRM, handle)
+signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
+for _ in range(5):
+    out = regard.attention(q, q, q)
+signal.setitimer(signal.ITIMER_REAL, 0)
+print(len(calls) > 0 and bool(np.all(abs(out - 1) < 1e-5)))
+"""
+
+
+def test_a_signal_handler_may_call_too() -> None:
+    run = subprocess.run([sys.executable, "-c", HANDLER], capture_output=True, text=True,
+                         check=True, timeout=100)
+    assert run.stdout == "True\n"
+
+
+def test_several_threads_get_the_same_bits() -> None:
+    expected = regard.attention(Q, Q, Q, causal=True)
+    results: list[np.ndarray] = []
+
+    def work() -> None:
+        for _ in range(5):
+            results.append(regard.attention(Q, Q, Q, causal=True))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(results) == 20
+    assert all(np.array_equal(result, expected) for result in results)
+
+
+def test_other_threads_run_during_a_call() -> None:
+    long = np.ones((1, 4, 3000, 64), np.float32)
+    done = threading.Event()
+    steps = 0
+
+    def work() -> None:
+        regard.attention(long, long, long)
+        done.set()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    while not done.wait(0.001):
+        steps += 1
+    thread.join()
+    assert steps > 3
+
+
+@pytest.mark.parametrize("threads", [1, 2, 100, None])
+def test_threads_do_not_change_bits(threads: int | None) -> None:
+    np.testing.assert_array_equal(regard.attention(Q, Q, Q, threads=threads),
+                                  regard.attention(Q, Q, Q))
