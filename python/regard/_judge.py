@@ -10,7 +10,7 @@ from . import _core
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ._options import Layout, Options
+    from ._options import Integers, Layout, Options, Stage
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,8 @@ def _line(row: RowVerdict) -> str:
 
 
 def check(q: Any, k: Any, v: Any, out: Any, *, lse: Any = None, weights: Any = None,
-          layout: Layout = "bhsd", rows: Any = None, sample: int = 0, seed: int = 0,
+          layout: Layout = "bhsd", rows: Integers | None = None,
+          weights_stage: Stage = "softmax", sample: int = 0, seed: int = 0,
           worst: int = 5, find_convention: bool = True, **options: Unpack[Options]) -> CheckReport:
     """Judges an attention result, whoever computed it, by the f64 oracle and a derived bound.
 
@@ -97,7 +98,8 @@ def check(q: Any, k: Any, v: Any, out: Any, *, lse: Any = None, weights: Any = N
     Args:
         q, k, v, layout, options: what the result answers, as for `regard.attention`.
         out: (B, Hq, Sq, Dv), of the rank and layout of q, any float type. lse: (B, Hq, Sq), natural
-            logarithm. weights: (B, Hq, R, Skv), of `rows` where given. The last two may be absent.
+            logarithm. weights: (B, Hq, R, Skv), of `rows` where given, at
+            `weights_stage`. The last two may be absent.
         sample: how many rows over all heads are checked; 0: every one. seed: which ones.
         worst: how many of the worst rows the report keeps.
         find_convention: a result that fails is tried against the conventions that other kernels
@@ -111,7 +113,7 @@ def check(q: Any, k: Any, v: Any, out: Any, *, lse: Any = None, weights: Any = N
 
     Source: include/regard/check.h; docs/numerics.md derives the bound.
     """
-    given = {"layout": layout, "rows": rows, **options}
+    given = {"layout": layout, "rows": rows, "weights_stage": weights_stage, **options}
     *numbers, verdicts, convention = _core.check(
         q, k, v, (out, lse, weights), (sample, seed, worst, find_convention), given)
     return CheckReport(*numbers, tuple(RowVerdict(*verdict) for verdict in verdicts),

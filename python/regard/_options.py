@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, TypedDict, Union
 
 Layout = Literal["bhsd", "bshd"]
+Stage = Literal["softmax", "scaled", "capped", "biased"]
 Integers = Union[int, Sequence[int], Any]
 """One integer, a sequence of them, or a rank-1 array of any integer type."""
 

@@ -10,13 +10,14 @@ from ._results import Result
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ._options import Integers, Layout, Options
+    from ._options import Integers, Layout, Options, Stage
 
 __all__ = ["attention"]
 
 
 def attention(q: Any, k: Any, v: Any, *, layout: Layout = "bhsd", rows: Integers | None = None,
               return_lse: bool = False, return_weights: bool = False,
+              weights_stage: Stage = "softmax",
               **options: Unpack[Options]) -> Any:
     """Attention as `regard.attention` defines it, exact to the last bits of f64, and slow.
 
@@ -28,7 +29,7 @@ def attention(q: Any, k: Any, v: Any, *, layout: Layout = "bhsd", rows: Integers
             threads) makes no difference.
         rows: query rows in [0, Sq) to compute, in this order, repeats allowed; absent: all. Unlike
             `regard.attention`, out and lse have these R rows alone.
-        return_lse, return_weights: more results.
+        return_lse, return_weights, weights_stage: more results, as for `regard.attention`.
 
     Returns:
         out (B, Hq, R, Dv), or with more asked for a result with .out, .lse (B, Hq, R) and .weights
@@ -42,5 +43,5 @@ def attention(q: Any, k: Any, v: Any, *, layout: Layout = "bhsd", rows: Integers
     """
     result = Result(*_core.oracle_attention(q, k, v, {
         "layout": layout, "rows": rows, "return_lse": return_lse,
-        "return_weights": return_weights, **options}))
+        "return_weights": return_weights, "weights_stage": weights_stage, **options}))
     return result if return_lse or return_weights else result.out

@@ -16,7 +16,6 @@
 #include "single_arrays.h"
 
 namespace regard::python {
-namespace {
 
 KvType to_kv_type(const char* name, const std::string& text) {
   std::string all;
@@ -26,6 +25,8 @@ KvType to_kv_type(const char* name, const std::string& text) {
   }
   raise(PyExc_ValueError, std::string(name) + ": '" + text + "' is none of " + all);
 }
+
+namespace {
 
 /// What a call on a cache gives: its value, or its error as Python's.
 template <class Value>
@@ -154,8 +155,8 @@ nb::tuple gather(const Cache& self, std::int64_t sequence, std::int64_t begin,
     v.take("out[1]", (*out)[1], order);
   } else {
     if (last < begin) {
-      raise(PyExc_ValueError, "end: " + std::to_string(last) + " is before begin, " +
-                                  std::to_string(begin));
+      raise(PyExc_ValueError,
+            "end: " + std::to_string(last) + " is before begin, " + std::to_string(begin));
     }
     const DType dtype = out_dtype.is_none() ? DType::f32 : float_type(Name::out_dtype, out_dtype);
     k.make("k", {1, options.kv_heads, last - begin, options.k_head_size}, dtype, order);
@@ -256,9 +257,9 @@ void add_cache(nb::module_& module) {
       .def("trim", trim, nb::arg("sequence"), nb::arg("length"),
            "Keeps the first `length` tokens. ValueError where a ring has dropped what would be "
            "held.")
-      .def("gather", gather, nb::arg("sequence"), nb::arg("begin") = 0,
-           nb::arg("end") = nb::none(), nb::kw_only(), nb::arg("out_dtype") = nb::none(),
-           nb::arg("layout") = "bhsd", nb::arg("out") = nb::none(), kGatherDoc)
+      .def("gather", gather, nb::arg("sequence"), nb::arg("begin") = 0, nb::arg("end") = nb::none(),
+           nb::kw_only(), nb::arg("out_dtype") = nb::none(), nb::arg("layout") = "bhsd",
+           nb::arg("out") = nb::none(), kGatherDoc)
       .def("length", length, nb::arg("sequence"),
            "Tokens appended and not trimmed, dropped ones included.")
       .def("held_from", held_from, nb::arg("sequence"),

@@ -5,6 +5,7 @@
 
 #include <mutex>
 #include <shared_mutex>
+#include <string>
 #include <utility>
 
 #include "regard/kv_cache.h"
@@ -45,6 +46,9 @@ class Cache {
   KvCache cache_;
   mutable std::shared_mutex mutex_;
 };
+
+/// A type of rows by its name. Raises ValueError, naming the argument and all types.
+KvType to_kv_type(const char* name, const std::string& text);
 
 /// Adds the class KVCache, and the function decode, to the module.
 void add_cache(nanobind::module_& module);

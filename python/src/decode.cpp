@@ -19,10 +19,10 @@ namespace {
 
 constexpr Name kInputs[] = {Name::q};
 constexpr Name kKeywords[] = {
-    Name::scale,     Name::causal,    Name::q_offset,     Name::window, Name::softcap,
-    Name::bias,      Name::mask,      Name::alibi_slopes, Name::sinks,  Name::q_len,
-    Name::kv_len,    Name::precision, Name::path,         Name::threads, Name::layout,
-    Name::out,       Name::out_dtype, Name::return_lse,
+    Name::scale,  Name::causal,    Name::q_offset,     Name::window,  Name::softcap,
+    Name::bias,   Name::mask,      Name::alibi_slopes, Name::sinks,   Name::q_len,
+    Name::kv_len, Name::precision, Name::path,         Name::threads, Name::layout,
+    Name::out,    Name::out_dtype, Name::return_lse,
 };
 
 /// Tokens of each sequence; 0 of those that do not exist, which decode will refuse.
@@ -30,7 +30,8 @@ std::vector<std::int64_t> lengths_of(const Cache& cache,
                                      const std::vector<std::int64_t>& sequences) {
   return cache.read([&](const KvCache& held) {
     std::vector<std::int64_t> lengths;
-    for (const std::int64_t n : sequences) lengths.push_back(std::max<std::int64_t>(0, held.length(n)));
+    for (const std::int64_t n : sequences)
+      lengths.push_back(std::max<std::int64_t>(0, held.length(n)));
     return lengths;
   });
 }

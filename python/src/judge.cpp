@@ -22,10 +22,10 @@ namespace {
 
 constexpr Name kInputs[] = {Name::q, Name::k, Name::v};
 constexpr Name kKeywords[] = {
-    Name::scale,     Name::causal, Name::q_offset,     Name::window, Name::softcap,
-    Name::bias,      Name::mask,   Name::alibi_slopes, Name::sinks,  Name::q_len,
-    Name::kv_len,    Name::rows,   Name::precision,    Name::path,   Name::threads,
-    Name::layout,    Name::return_lse, Name::return_weights, Name::weights_stage,
+    Name::scale,  Name::causal,     Name::q_offset,       Name::window,        Name::softcap,
+    Name::bias,   Name::mask,       Name::alibi_slopes,   Name::sinks,         Name::q_len,
+    Name::kv_len, Name::rows,       Name::precision,      Name::path,          Name::threads,
+    Name::layout, Name::return_lse, Name::return_weights, Name::weights_stage,
 };
 
 /// What is asked: inputs and options, with their memory.

@@ -1,4 +1,4 @@
-// regard._core.check and oracle_attention.
+// regard._core.check, oracle_attention and report_kv.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -8,5 +8,6 @@ namespace regard::python {
 namespace nb = nanobind;
 
 void add_judge(nb::module_& module);
+void add_report(nb::module_& module);
 
 }  // namespace regard::python

@@ -40,6 +40,7 @@ NB_MODULE(_core, module) {
   regard::python::add_attention(module);
   regard::python::add_parts(module);
   regard::python::add_judge(module);
+  regard::python::add_report(module);
   regard::python::add_cache(module);
   regard::python::add_decode(module);
 }

@@ -105,9 +105,9 @@ nb::tuple merge_parts(const nb::list& outs, const nb::list& lses, const nb::tupl
   Merged out, lse;
   Tensor out_view, lse_view;
   if (given[1].is_none()) {
-    out.make("out", parts.first_out(),
-             out_dtype.is_none() ? parts.views[0].out.dtype
-                                 : float_type(Name::out_dtype, out_dtype));
+    out.make(
+        "out", parts.first_out(),
+        out_dtype.is_none() ? parts.views[0].out.dtype : float_type(Name::out_dtype, out_dtype));
     out_view = out.array.view(tensor_axes(rank, parts.layout));
   } else {
     out.object = nb::borrow(given[1]);

@@ -1,4 +1,5 @@
-// regard._core.attention_varlen and merge: attention of many sequences at once, and of one in parts.
+// regard._core.attention_varlen and merge: attention of many sequences at once, and of one in
+// parts.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -35,8 +35,7 @@ Tensor take_lse(nb::handle object, int rank, Array& array, Array::Access access)
 }
 
 Tensor take_weights(nb::handle object, int rank, Array& array) {
-  return take_axes("weights", object, tensor_axes(rank, Layout::bhsd), array,
-                   Array::Access::read);
+  return take_axes("weights", object, tensor_axes(rank, Layout::bhsd), array, Array::Access::read);
 }
 
 Tensor take_any(const char* name, nb::handle object, Layout layout, Array& array,
