@@ -74,8 +74,8 @@ nb::object own_memory(std::span<const std::int64_t> shape, DType dtype) {
   void* const memory = ::operator new (std::size_t(bytes), std::align_val_t{kAlignment});
   const nb::capsule owner(
       memory, [](void* data) noexcept { ::operator delete (data, std::align_val_t{kAlignment}); });
-  const nb::ndarray<nb::array_api> array(memory, shape.size(), sizes.data(), owner, nullptr, dlpack_type(dtype),
-                            nb::device::cpu::value);
+  const nb::ndarray<nb::array_api> array(memory, shape.size(), sizes.data(), owner, nullptr,
+                                         dlpack_type(dtype), nb::device::cpu::value);
   return nb::cast(array);
 }
 
