@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import _core
+from ._options import require_counts
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -113,8 +114,10 @@ def check(q: Any, k: Any, v: Any, out: Any, *, lse: Any = None, weights: Any = N
 
     Source: include/regard/check.h; docs/numerics.md derives the bound.
     """
+    require_counts(sample=sample, seed=seed, worst=worst)
     given = {"layout": layout, "rows": rows, "weights_stage": weights_stage, **options}
-    *numbers, verdicts, convention = _core.check(
-        q, k, v, (out, lse, weights), (sample, seed, worst, find_convention), given)
-    return CheckReport(*numbers, tuple(RowVerdict(*verdict) for verdict in verdicts),
+    found = _core.check(q, k, v, (out, lse, weights), (sample, seed, worst, find_convention),
+                        given)
+    verdicts, convention = found[6:]
+    return CheckReport(*found[:6], tuple(RowVerdict(*verdict) for verdict in verdicts),
                        Convention(*convention) if convention else None)

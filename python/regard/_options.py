@@ -11,6 +11,13 @@ Integers = Union[int, Sequence[int], Any]
 """One integer, a sequence of them, or a rank-1 array of any integer type."""
 
 
+def require_counts(**numbers: int) -> None:
+    """Raises ValueError, naming it, for one that is below 0."""
+    for name, number in numbers.items():
+        if number < 0:
+            raise ValueError(f"{name}: {number} is below 0")
+
+
 class Options(TypedDict, total=False):
     """Keyword arguments of every call; one that is absent or None is off.
 

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
+from ._options import require_counts
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -93,18 +94,26 @@ def report_kv(q: Any, k: Any, v: Any, types: str | tuple[str, str] | None = None
 
     Source: include/regard/kv_report.h.
     """
-    if (types is None) == (cache is None):
-        raise TypeError("types: give either types or a cache, and not both")
-    if cache is not None:
-        stored: tuple[Any, Any] = (cache, sequences)
-    else:
-        stored = (types, types) if isinstance(types, str) else tuple(types)
-        if len(stored) != 2 or not all(isinstance(name, str) for name in stored):
-            raise TypeError(f"types: {types!r} is neither a name nor a pair of names")
-    rows, heads, overall = _core.report_kv(q, k, v, stored, (sample, seed),
-                                           {"layout": layout, **options})
+    require_counts(sample=sample, seed=seed)
+    rows, heads, overall = _core.report_kv(q, k, v, _stored(types, cache, sequences),
+                                           (sample, seed), {"layout": layout, **options})
     return KVReport(np.array(rows, dtype=_ROW), tuple(_summary(head) for head in heads),
                     _summary(overall))
+
+
+def _stored(types: str | tuple[str, str] | None, cache: _core.KVCache | None,
+            sequences: Integers | None) -> tuple[Any, Any]:
+    """(k_type, v_type), or (cache, sequences)."""
+    if (types is None) == (cache is None):
+        raise TypeError("types: give either types or a cache, and not both")
+    if types is None:
+        if sequences is None:
+            raise TypeError("sequences: a cache is given, but not which of its sequences")
+        return cache, sequences
+    names = (types, types) if isinstance(types, str) else tuple(types)
+    if len(names) != 2 or not all(isinstance(name, str) for name in names):
+        raise TypeError(f"types: {types!r} is neither a name nor a pair of names")
+    return names
 
 
 def _summary(numbers: tuple[Any, ...]) -> KVSummary:

@@ -96,13 +96,13 @@ def plain_attention(q: npt.ArrayLike, k: npt.ArrayLike, v: npt.ArrayLike) -> Arr
         return np.zeros((*q.shape[:-1], v.shape[-1]))
     s = q @ k.swapaxes(-1, -2)
     p = np.exp(s - s.max(axis=-1, keepdims=True))
-    return p / p.sum(axis=-1, keepdims=True) @ v
+    return np.asarray(p / p.sum(axis=-1, keepdims=True) @ v)
 
 
 def entropy(weights: npt.ArrayLike) -> Array:
     """-sum p ln p in nats over the last axis of `weights`, which loses it; 0 ln 0 is 0."""
     p = np.asarray(weights, dtype=np.float64)
-    return -np.sum(p * np.log(np.where(p > 0, p, 1.0)), axis=-1)
+    return np.asarray(-np.sum(p * np.log(np.where(p > 0, p, 1.0)), axis=-1))
 
 
 def _require_lab_shapes(x: Any, wq: Any, wk: Any, wv: Any) -> None:

@@ -144,7 +144,8 @@ nb::tuple gather(const Cache& self, std::int64_t sequence, std::int64_t begin,
                  const std::optional<nb::tuple>& out) {
   const KvCacheOptions& options = self.options();
   const Layout order = layout_of(layout);
-  const std::int64_t last = end ? *end : length(self, sequence);
+  const std::int64_t tokens = length(self, sequence);
+  const std::int64_t last = end.value_or(tokens);
   Tokens k, v;
   if (out) {
     if (nb::len(*out) != 2) {
@@ -154,9 +155,11 @@ nb::tuple gather(const Cache& self, std::int64_t sequence, std::int64_t begin,
     k.take("out[0]", (*out)[0], order);
     v.take("out[1]", (*out)[1], order);
   } else {
-    if (last < begin) {
-      raise(PyExc_ValueError,
-            "end: " + std::to_string(last) + " is before begin, " + std::to_string(begin));
+    if (begin < 0 || last < begin || last > tokens) {
+      raise(PyExc_ValueError, "begin, end: " + std::to_string(begin) + " and " +
+                                  std::to_string(last) + " are no part of the " +
+                                  std::to_string(tokens) + " tokens of sequence " +
+                                  std::to_string(sequence));
     }
     const DType dtype = out_dtype.is_none() ? DType::f32 : float_type(Name::out_dtype, out_dtype);
     k.make("k", {1, options.kv_heads, last - begin, options.k_head_size}, dtype, order);
@@ -165,6 +168,16 @@ nb::tuple gather(const Cache& self, std::int64_t sequence, std::int64_t begin,
   require(self.read(
       [&](const KvCache& cache) { return cache.gather(sequence, begin, k.view, v.view); }));
   return nb::make_tuple(k.object, v.object);
+}
+
+std::string to_text(const Cache& self) {
+  const KvCacheOptions& o = self.options();
+  const std::int64_t free = self.read([](const KvCache& cache) { return cache.free_pages(); });
+  return "<regard.KVCache: kv_heads=" + std::to_string(o.kv_heads) +
+         ", k_head_size=" + std::to_string(o.k_head_size) +
+         ", v_head_size=" + std::to_string(o.v_head_size) + ", k_type='" + kv_type_name(o.k_type) +
+         "', v_type='" + kv_type_name(o.v_type) + "', " + std::to_string(o.pages - free) + " of " +
+         std::to_string(o.pages) + " pages of " + std::to_string(o.page_tokens) + " tokens in use>";
 }
 
 template <class Member>
@@ -264,6 +277,7 @@ void add_cache(nb::module_& module) {
            "Tokens appended and not trimmed, dropped ones included.")
       .def("held_from", held_from, nb::arg("sequence"),
            "The first token from keep_first on that is held.");
+  type.def("__repr__", to_text);
   add_numbers(type);
 }
 

@@ -51,6 +51,7 @@ def test_numbers_and_properties():
     assert (cache.k_type, cache.v_type, cache.kv_heads) == ("f16", "f16", 2)
     assert (cache.k_head_size, cache.v_head_size, cache.page_tokens, cache.pages) == (32, 32, 16,
                                                                                       64)
+    assert "4 of 64 pages of 16 tokens in use" in repr(cache)
     cache.trim(b, 16)
     assert cache.length(b) == 16 and cache.free_pages == 64 - 2
     cache.remove(a)
@@ -68,8 +69,9 @@ def test_gather_gives_what_was_appended():
     np.testing.assert_array_equal(got_v, v)
     some_k, _ = cache.gather(a, 10, 13)
     np.testing.assert_array_equal(some_k, k[:, 10:13])
-    with pytest.raises(ValueError):
-        cache.gather(a, 0, 41)
+    for begin, end in ((0, 41), (-1, 3), (5, 4), (0, 10**14)):
+        with pytest.raises(ValueError, match=f"{begin} and {end} are no part of the 40 tokens"):
+            cache.gather(a, begin, end)
 
 
 def test_forks_share_until_written():

@@ -145,6 +145,13 @@ def test_samples_and_worst_rows():
     assert [w.i for w in again.worst] == [w.i for w in report.worst]
 
 
+def test_numbers_below_0_are_named():
+    q, k, v = problem()
+    for name in ("sample", "seed", "worst"):
+        with pytest.raises(ValueError, match=f"{name}: -1 is below 0"):
+            regard.check(q, k, v, q, **{name: -1})
+
+
 def test_layout_of_what_is_judged():
     q, k, v = (a.swapaxes(1, 2) for a in problem())
     out = regard.attention(q, k, v, layout="bshd")

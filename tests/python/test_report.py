@@ -66,5 +66,9 @@ def test_sentences():
         regard.report_kv(q, k, v)
     with pytest.raises(ValueError, match="types: 'int9' is none of f32, "):
         regard.report_kv(q, k, v, "int9")
+    with pytest.raises(TypeError, match="sequences: a cache is given"):
+        regard.report_kv(q, k, v, cache=cached(k, v)[0])
+    with pytest.raises(ValueError, match="sample: -1 is below 0"):
+        regard.report_kv(q, k, v, "int8", sample=-1)
     with pytest.raises(TypeError, match="neither a name nor a pair"):
         regard.report_kv(q, k, v, ("f16", "f16", "f16"))
