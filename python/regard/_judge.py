@@ -119,5 +119,5 @@ def check(q: Any, k: Any, v: Any, out: Any, *, lse: Any = None, weights: Any = N
     found = _core.check(q, k, v, (out, lse, weights), (sample, seed, worst, find_convention),
                         given)
     verdicts, convention = found[6:]
-    return CheckReport(*found[:6], tuple(RowVerdict(*verdict) for verdict in verdicts),
-                       Convention(*convention) if convention else None)
+    return CheckReport(*found[:6], worst=tuple(RowVerdict(*verdict) for verdict in verdicts),
+                       convention=Convention(*convention) if convention else None)
