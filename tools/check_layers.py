@@ -27,6 +27,7 @@ ROOMS = {
     "merge": ["include", "base", "problem"],
     "io": ["include", "base"],
     "cli": ["include", "io"],
+    "python": ["include"],
     "examples": ["include"],
 }
 # Rooms compiled once per ISA see no standard code that the linker could merge with baseline code.
@@ -110,7 +111,7 @@ def main():
                         default=pathlib.Path(__file__).resolve().parent.parent)
     arguments = parser.parse_args()
     sources = sorted(path.relative_to(arguments.root)
-                     for top in ("include", "src", "cli", "examples")
+                     for top in ("include", "src", "cli", "python", "examples")
                      for path in (arguments.root / top).rglob("*")
                      if path.suffix in (".h", ".cpp") or path.name.endswith(".h.in"))
     edges = {}
