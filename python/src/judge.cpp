@@ -66,9 +66,9 @@ nb::tuple check_results(nb::handle q, nb::handle k, nb::handle v, const nb::tupl
   const Question asked("check", {q, k, v}, options);
   const Inputs& in = asked.in;
   Array out_array, lse_array, weights_array;
-  const Tensor out = take_out(results[0], in.rank(), in.layout, out_array);
+  const Tensor out = take_out("out", results[0], in.rank(), in.layout, out_array);
   Tensor lse;
-  if (!results[1].is_none()) lse = take_lse(results[1], in.rank(), lse_array);
+  if (!results[1].is_none()) lse = take_lse("lse", results[1], in.rank(), lse_array);
   CheckSettings settings;
   settings.rows = nb::cast<std::int64_t>(sample[0]);
   settings.seed = nb::cast<std::uint64_t>(sample[1]);

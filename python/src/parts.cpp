@@ -1,8 +1,7 @@
 #include "parts.h"
 
-#include <algorithm>
 #include <cstdint>
-#include <memory>
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -49,24 +48,27 @@ nb::object attention_varlen(nb::handle q, nb::handle k, nb::handle v, nb::handle
 
 /// Parts, and the arrays that they view.
 struct Parts {
-  std::vector<std::unique_ptr<Array>> arrays;
+  std::deque<std::string> names;
+  std::deque<Array> arrays;
   std::vector<Part> views;
   Array sinks_array;
   ConstTensor sinks;
   Layout layout = Layout::bhsd;
 
-  Array& new_array() { return *arrays.emplace_back(std::make_unique<Array>()); }
-  const Array& first_out() const { return *arrays[0]; }
-  const Array& first_lse() const { return *arrays[1]; }
+  const Array& first_out() const { return arrays[0]; }
+  const Array& first_lse() const { return arrays[1]; }
 
   /// A pair of arrays more. All have the rank of the first.
   void add(nb::handle out, nb::handle lse) {
-    Array& array = new_array();
-    Part part;
-    part.out = views.empty() ? take_any("out", out, layout, array)
-                             : take_out(out, first_out().rank(), layout, array);
-    part.lse = take_lse(lse, array.rank(), new_array());
-    views.push_back(part);
+    const std::string part = "parts[" + std::to_string(views.size()) + "].";
+    const char* const out_name = names.emplace_back(part + "out").c_str();
+    const char* const lse_name = names.emplace_back(part + "lse").c_str();
+    Array& array = arrays.emplace_back();
+    Part view;
+    view.out = views.empty() ? take_any(out_name, out, layout, array)
+                             : take_out(out_name, out, first_out().rank(), layout, array);
+    view.lse = take_lse(lse_name, lse, array.rank(), arrays.emplace_back());
+    views.push_back(view);
   }
 
   void take_sinks(nb::handle object) {
@@ -111,14 +113,14 @@ nb::tuple merge_parts(const nb::list& outs, const nb::list& lses, const nb::tupl
     out_view = out.array.view(tensor_axes(rank, parts.layout));
   } else {
     out.object = nb::borrow(given[1]);
-    out_view = take_out(given[1], rank, parts.layout, out.array, Array::Access::write);
+    out_view = take_out("out", given[1], rank, parts.layout, out.array, Array::Access::write);
   }
   if (given[2].is_none()) {
     lse.make("lse", parts.first_lse(), parts.views[0].lse.dtype);
     lse_view = lse.array.view(lse_axes(rank));
   } else {
     lse.object = nb::borrow(given[2]);
-    lse_view = take_lse(given[2], rank, lse.array, Array::Access::write);
+    lse_view = take_lse("lse", given[2], rank, lse.array, Array::Access::write);
   }
   run_engine([&](const std::function<bool()>&) {
     return merge(parts.views, parts.sinks, out_view, lse_view);

@@ -26,12 +26,13 @@ std::span<const int> lse_axes(int rank) {
   return std::span(kRows).subspan(std::size_t(4 - rank));
 }
 
-Tensor take_out(nb::handle object, int rank, Layout layout, Array& array, Array::Access access) {
-  return take_axes("out", object, tensor_axes(rank, layout), array, access);
+Tensor take_out(const char* name, nb::handle object, int rank, Layout layout, Array& array,
+                Array::Access access) {
+  return take_axes(name, object, tensor_axes(rank, layout), array, access);
 }
 
-Tensor take_lse(nb::handle object, int rank, Array& array, Array::Access access) {
-  return take_axes("lse", object, lse_axes(rank), array, access);
+Tensor take_lse(const char* name, nb::handle object, int rank, Array& array, Array::Access access) {
+  return take_axes(name, object, lse_axes(rank), array, access);
 }
 
 Tensor take_weights(nb::handle object, int rank, Array& array) {

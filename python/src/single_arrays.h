@@ -14,10 +14,10 @@ namespace regard::python {
 std::span<const int> lse_axes(int rank);
 
 /// What `array` takes from `object`, as a view. All raise ValueError, naming the argument, where it
-/// has not the rank of q, or, for the LSE, one axis less.
-Tensor take_out(nb::handle object, int rank, Layout layout, Array& array,
+/// has not the rank of q, or, for the LSE, one axis less. `name` has to live as long as `array`.
+Tensor take_out(const char* name, nb::handle object, int rank, Layout layout, Array& array,
                 Array::Access access = Array::Access::read);
-Tensor take_lse(nb::handle object, int rank, Array& array,
+Tensor take_lse(const char* name, nb::handle object, int rank, Array& array,
                 Array::Access access = Array::Access::read);
 Tensor take_weights(nb::handle object, int rank, Array& array);
 

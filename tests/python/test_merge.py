@@ -78,8 +78,10 @@ def test_out_may_be_that_of_a_part():
 def test_sentences():
     q, k, v = problem()
     found = split(q, k, v, [0, 20, 40])
-    with pytest.raises(ValueError, match="lse"):
+    with pytest.raises(ValueError, match=r"parts\[1\].lse: shape"):
         regard.merge([(found[0].out, found[0].lse), (found[1].out, found[1].lse[:, :3])])
+    with pytest.raises(ValueError, match=r"parts\[1\].out: rank 3 of shape .* where 4 is needed"):
+        regard.merge([found[0], (found[1].out[0], found[1].lse[0])])
     with pytest.raises(ValueError, match="parts"):
         regard.merge([])
     with pytest.raises(TypeError, match="parts"):
