@@ -116,8 +116,8 @@ def check(q: Any, k: Any, v: Any, out: Any, *, lse: Any = None, weights: Any = N
     """
     require_counts(sample=sample, seed=seed, worst=worst)
     given = {"layout": layout, "rows": rows, "weights_stage": weights_stage, **options}
-    found = _core.check(q, k, v, (out, lse, weights), (sample, seed, worst, find_convention),
-                        given)
-    verdicts, convention = found[6:]
-    return CheckReport(*found[:6], worst=tuple(RowVerdict(*verdict) for verdict in verdicts),
-                       convention=Convention(*convention) if convention else None)
+    passed, there, checked, failed, units, rms, verdicts, convention = _core.check(
+        q, k, v, (out, lse, weights), (sample, seed, worst, find_convention), given)
+    return CheckReport(passed, there, checked, failed, units, rms,
+                       tuple(RowVerdict(*verdict) for verdict in verdicts),
+                       Convention(*convention) if convention else None)
