@@ -110,3 +110,115 @@ def explain(
     weights_stage: _Stage | None = "softmax",
     stats: _Stats | None = None,
 ) -> Explanation: ...
+
+# What the functions of the package are made of; options are a dict of keyword arguments.
+def attention_varlen(
+    q: _Array,
+    k: _Array,
+    v: _Array,
+    q_starts: _Integers,
+    kv_starts: _Integers,
+    options: dict[str, Any],
+) -> _Array | Result: ...
+def decode(
+    q: _Array,
+    cache: KVCache,
+    sequences: _Integers,
+    starts: _Integers | None,
+    parents: _Integers | None,
+    options: dict[str, Any],
+) -> _Array | Result: ...
+def merge(
+    outs: list[_Array],
+    lses: list[_Array],
+    given: tuple[_Array | None, _Array | None, _Array | None],
+    layout: str,
+    out_dtype: Any,
+) -> tuple[_Array, _Array]: ...
+def check(
+    q: _Array,
+    k: _Array,
+    v: _Array,
+    results: tuple[_Array, _Array | None, _Array | None],
+    sample: tuple[int, int, int, bool],
+    options: dict[str, Any],
+) -> tuple[Any, ...]: ...
+def oracle_attention(
+    q: _Array, k: _Array, v: _Array, options: dict[str, Any]
+) -> tuple[_Array, _Array | None, _Array | None]: ...
+def report_kv(
+    q: _Array,
+    k: _Array,
+    v: _Array,
+    stored: tuple[Any, Any],
+    sample: tuple[int, int],
+    options: dict[str, Any],
+) -> tuple[Any, ...]: ...
+
+class KVCache:
+    """Keys and values of running sequences, in pages of one pool."""
+
+    def __init__(
+        self,
+        kv_heads: int,
+        k_head_size: int,
+        v_head_size: int | None = None,
+        *,
+        pages: int,
+        k_type: str = "f16",
+        v_type: str | None = None,
+        page_tokens: int = 64,
+        window: int = -1,
+        keep_first: int = 0,
+        spare: int = 0,
+    ) -> None: ...
+    def add(self) -> int: ...
+    def fork(self, sequence: int) -> int: ...
+    def remove(self, sequence: int) -> None: ...
+    def append(
+        self,
+        sequence: int,
+        k: _Array,
+        v: _Array,
+        *,
+        layout: Literal["bhsd", "bshd"] = "bhsd",
+    ) -> None: ...
+    def trim(self, sequence: int, length: int) -> None: ...
+    def gather(
+        self,
+        sequence: int,
+        begin: int = 0,
+        end: int | None = None,
+        *,
+        out_dtype: Any = None,
+        layout: Literal["bhsd", "bshd"] = "bhsd",
+        out: tuple[_Array, _Array] | None = None,
+    ) -> tuple[_Array, _Array]: ...
+    def length(self, sequence: int) -> int: ...
+    def held_from(self, sequence: int) -> int: ...
+    @property
+    def k_type(self) -> str: ...
+    @property
+    def v_type(self) -> str: ...
+    @property
+    def kv_heads(self) -> int: ...
+    @property
+    def k_head_size(self) -> int: ...
+    @property
+    def v_head_size(self) -> int: ...
+    @property
+    def page_tokens(self) -> int: ...
+    @property
+    def pages(self) -> int: ...
+    @property
+    def window(self) -> int: ...
+    @property
+    def keep_first(self) -> int: ...
+    @property
+    def spare(self) -> int: ...
+    @property
+    def free_pages(self) -> int: ...
+    @property
+    def bytes_used(self) -> int: ...
+    @property
+    def bytes_reserved(self) -> int: ...

@@ -14,7 +14,7 @@ constexpr const char* kTexts[kNames] = {
     "window", "softcap",   "bias",       "mask",           "alibi_slopes", "sinks",
     "q_len",  "kv_len",    "precision",  "path",           "threads",      "layout",
     "out",    "out_dtype", "return_lse", "return_weights", "rows",         "weights_stage",
-    "stats",
+    "stats",  "q_starts",  "kv_starts",  "sequences",      "starts",       "parents",
 };
 std::array<PyObject*, kNames> interned{};
 

@@ -39,6 +39,11 @@ enum class Name : std::uint8_t {
   rows,
   weights_stage,
   stats,
+  q_starts,
+  kv_starts,
+  sequences,
+  starts,
+  parents,
   count_,
 };
 

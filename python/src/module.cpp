@@ -3,7 +3,10 @@
 
 #include "arguments.h"
 #include "attention.h"
+#include "cache.h"
+#include "judge.h"
 #include "libraries.h"
+#include "parts.h"
 #include "regard/attention.h"
 #include "regard/version.h"
 
@@ -35,4 +38,9 @@ NB_MODULE(_core, module) {
       .def_ro("input_reason", &Explanation::input_reason)
       .def("__str__", &regard::to_text);
   regard::python::add_attention(module);
+  regard::python::add_parts(module);
+  regard::python::add_judge(module);
+  regard::python::add_report(module);
+  regard::python::add_cache(module);
+  regard::python::add_decode(module);
 }

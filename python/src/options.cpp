@@ -57,6 +57,10 @@ Window window_of(nb::handle value) {
 
 }  // namespace
 
+Layout layout_of(nb::handle value) {
+  return Layout(choice(Name::layout, value, kLayouts));
+}
+
 std::span<const int> tensor_axes(int rank, Layout layout) {
   const auto dropped = std::size_t(4 - rank);
   if (layout == Layout::bhsd || rank == 2) return std::span(kAxes).subspan(dropped);
@@ -65,9 +69,7 @@ std::span<const int> tensor_axes(int rank, Layout layout) {
 }
 
 void Inputs::take(const Arguments& arguments) {
-  if (arguments.has(Name::layout)) {
-    layout = Layout(choice(Name::layout, arguments[Name::layout], kLayouts));
-  }
+  if (arguments.has(Name::layout)) layout = layout_of(arguments[Name::layout]);
   q_array.take("q", arguments[Name::q]);
   k_array.take("k", arguments[Name::k]);
   v_array.take("v", arguments[Name::v]);

@@ -12,6 +12,7 @@
 namespace regard::python {
 
 enum class Layout : std::uint8_t { bhsd, bshd };
+Layout layout_of(nb::handle value);
 
 /// Where the axes of an array of `rank` 2 to 4 stand in (B, H, S, D).
 std::span<const int> tensor_axes(int rank, Layout layout);

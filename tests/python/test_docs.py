@@ -1,0 +1,56 @@
+"""The Python that README.md and docs/python.md show runs, and no function is left out."""
+
+from __future__ import annotations
+
+import pathlib
+import re
+
+import numpy as np
+import pytest
+
+import regard
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def blocks(name):
+    return re.findall(r"(?ms)^```python\n(.*?)^```$", (ROOT / name).read_text())
+
+
+def zeros(*shape):
+    return np.zeros(shape, np.float32)
+
+
+def test_readme_runs(capsys):
+    names = {}
+    for block in blocks("README.md"):
+        exec(block, names)
+    assert names["out"].shape == (1, 8, 1, 64)
+    assert "PASS  2048 of 2048 rows checked" in capsys.readouterr().out
+
+
+def test_page_runs():
+    first, caches = blocks("docs/python.md")
+    exec(first, {})
+    names = {"regard": regard, "k": zeros(8, 70, 128), "v": zeros(8, 70, 128),
+             "k_new": zeros(8, 1, 128), "v_new": zeros(8, 1, 128), "q_new": zeros(1, 32, 1, 128),
+             "q_rows": zeros(32, 5, 128)}
+    for line in caches.splitlines():
+        exec(line, names)
+        if "decode(q_new" in line:
+            assert names["out"].shape == (1, 32, 1, 128)
+    assert names["out"].shape == (32, 5, 128)
+
+
+def test_five_lines_are_the_example():
+    example = (ROOT / "examples" / "python" / "numpy_five_lines.py").read_text()
+    for name in ("README.md", "docs/python.md"):
+        assert blocks(name)[0] in example
+
+
+@pytest.mark.parametrize("name", [name for name in regard.__all__ if not name.startswith("_")])
+def test_everything_public_is_on_the_page(name):
+    page = (ROOT / "docs" / "python.md").read_text()
+    helpers = {"Convention", "KVSummary", "KVWorst", "RowVerdict", "Stats"}  # parts of results
+    assert name in helpers or re.search(rf"\b{name}\b", page)
+    assert getattr(regard, name).__doc__
