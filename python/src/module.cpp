@@ -6,6 +6,7 @@
 #include "libraries.h"
 #include "regard/attention.h"
 #include "regard/version.h"
+#include "torch_call.h"
 
 NB_MODULE(_core, module) {
   namespace nb = nanobind;
@@ -35,4 +36,5 @@ NB_MODULE(_core, module) {
       .def_ro("input_reason", &Explanation::input_reason)
       .def("__str__", &regard::to_text);
   regard::python::add_attention(module);
+  regard::python::add_torch(module);
 }
