@@ -98,4 +98,16 @@ Status explain_decode(const Context& context, const ConstTensor& q, const KvView
   });
 }
 
+Status explain_decode(const Context& context, const ConstTensor& q, const KvCache& cache,
+                      std::span<const std::int64_t> sequences, const DecodeRows& rows,
+                      const Outputs& outputs, const Options& options,
+                      Explanation& explanation) noexcept {
+  return base::guarded([&]() -> Status {
+    cache::OwnedView owned;
+    Status status = cache::view_of(cache, sequences, owned);
+    if (!status.ok()) return status;
+    return explain_call(context, {q, owned.view, rows}, outputs, options, explanation);
+  });
+}
+
 }  // namespace regard
