@@ -39,7 +39,10 @@ std::vector<T> or_else(const std::vector<T>& given, T absent) {
 }
 
 void add_lists(CLI::App& app, DecodeFlags& flags) {
-  add_each_value(app, {"--kv", "TYPE,...", "what K and V are stored as; default f32"},
+  add_each_value(app,
+                 {"--kv", "TYPE,...",
+                  "what K and V are stored as: f32 (default), f16, bf16, fp8_e4m3, fp8_e5m2, int8, "
+                  "int8_32, int4_32, q8_0 or q4_0"},
                  [&flags](const std::string& text) {
                    for (const std::string& type : split(text, ',')) {
                      flags.types.push_back(parse_kv_type("--kv", type));

@@ -18,7 +18,8 @@ struct DecodeRows {
   /// Trees of speculated tokens: one number a row (total rows, or N Sq), the row of its sequence
   /// that comes before it, or -1. The last keys of a sequence, as many as it has rows, belong to
   /// its rows one by one; a row sees, beside all earlier keys, those of itself and its ancestors.
-  /// parents[i] < i, at most 64 rows a sequence. Empty: no tree.
+  /// parents[i] < i, at most 64 rows a sequence; those of rows past q_len may be anything. Empty:
+  /// no tree.
   std::span<const std::int64_t> parents;
 };
 
@@ -39,9 +40,16 @@ REGARD_API Status decode(const Context& context, const ConstTensor& q, const KvC
                          std::span<const std::int64_t> sequences, const DecodeRows& rows,
                          const Outputs& outputs, const Options& options = {}) noexcept;
 
-/// How `decode` would serve the same arguments. No tensor memory is touched.
+/// How `decode` would serve the same arguments, and how much `scratch` it takes; tiles are not
+/// counted. No tensor memory is touched.
 REGARD_API Status explain_decode(const Context& context, const ConstTensor& q, const KvView& cache,
                                  const DecodeRows& rows, const Outputs& outputs,
                                  const Options& options, Explanation& explanation) noexcept;
+
+/// The same for sequences of a KvCache, in the order given.
+REGARD_API Status explain_decode(const Context& context, const ConstTensor& q, const KvCache& cache,
+                                 std::span<const std::int64_t> sequences, const DecodeRows& rows,
+                                 const Outputs& outputs, const Options& options,
+                                 Explanation& explanation) noexcept;
 
 }  // namespace regard

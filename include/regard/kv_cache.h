@@ -96,7 +96,7 @@ struct KvView {
   /// Tokens [keep_first, held_from[n]) of sequence n have been dropped: no row sees them, and their
   /// entries of the page table may hold anything. Empty: all are there.
   std::span<const std::int64_t> held_from;
-  /// The first tokens, which neither window.left nor dropping hides: the sinks of a streaming cache.
+  /// The first tokens, which neither window.left nor dropping hides: sinks of a streaming cache.
   std::int64_t keep_first = 0;
 };
 

@@ -2,7 +2,6 @@
 
 #include "api/explanation.h"
 #include "base/guard.h"
-#include "base/status_text.h"
 #include "cache/view.h"
 #include "dispatch/dispatch.h"
 #include "plan/decode_plan.h"
@@ -84,9 +83,8 @@ Status decode(const Context& context, const ConstTensor& q, const KvCache& cache
               std::span<const std::int64_t> sequences, const DecodeRows& rows,
               const Outputs& outputs, const Options& options) noexcept {
   return base::guarded([&]() -> Status {
-    if (!cache.state()) return base::invalid("cache: it has not been created");
     cache::OwnedView owned;
-    Status status = cache::view_of(*cache.state(), sequences, owned);
+    Status status = cache::view_of(cache, sequences, owned);
     if (!status.ok()) return status;
     return run_call(context, {q, owned.view, rows}, outputs, options);
   });
@@ -97,6 +95,18 @@ Status explain_decode(const Context& context, const ConstTensor& q, const KvView
                       Explanation& explanation) noexcept {
   return base::guarded([&] {
     return explain_call(context, {q, cache, rows}, outputs, options, explanation);
+  });
+}
+
+Status explain_decode(const Context& context, const ConstTensor& q, const KvCache& cache,
+                      std::span<const std::int64_t> sequences, const DecodeRows& rows,
+                      const Outputs& outputs, const Options& options,
+                      Explanation& explanation) noexcept {
+  return base::guarded([&]() -> Status {
+    cache::OwnedView owned;
+    Status status = cache::view_of(cache, sequences, owned);
+    if (!status.ok()) return status;
+    return explain_call(context, {q, owned.view, rows}, outputs, options, explanation);
   });
 }
 

@@ -29,10 +29,10 @@ std::string to_text(const Explanation& e) {
   add_line(text, "k and v   %s", e.input_reason.c_str());
   add_line(text, "tiles     %lld rows x %lld keys, in blocks of %lld keys", Long(e.rows_per_tile),
            Long(e.keys_per_tile), Long(e.keys_per_block));
-  const double share =
-      e.tiles_total == 0 ? 0 : 100 * double(e.tiles_visited) / double(e.tiles_total);
-  add_line(text, "visited   %lld of %lld tiles (%.1f%%), %.3g passes", Long(e.tiles_visited),
-           Long(e.tiles_total), share, e.passes);
+  if (e.tiles_total > 0) {
+    add_line(text, "visited   %lld of %lld tiles (%.1f%%), %.3g passes", Long(e.tiles_visited),
+             Long(e.tiles_total), 100 * double(e.tiles_visited) / double(e.tiles_total), e.passes);
+  }
   add_line(text, "threads   %d", e.threads);
   add_line(text, "items     %lld of up to %lld rows, %lld for chosen weights, %lld for key masses",
            Long(e.main_items), Long(e.rows_per_item), Long(e.weights_items), Long(e.mass_items));

@@ -1,8 +1,8 @@
 #include "regard/kv_cache.h"
 
 #include "base/guard.h"
-#include "base/status_text.h"
 #include "cache/state.h"
+#include "cache/view.h"
 
 namespace regard {
 namespace {
@@ -11,7 +11,7 @@ namespace {
 template <class State, class Call>
 Status with_state(State* state, const Call& call) noexcept {
   return base::guarded([&]() -> Status {
-    if (!state) return base::invalid("cache: it holds nothing, create has not made it");
+    if (!state) return cache::not_created();
     return call(*state);
   });
 }

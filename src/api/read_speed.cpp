@@ -53,13 +53,12 @@ Status measure_read(const KvCache& cache, const CacheRead& what, double& seconds
   return base::guarded([&]() -> Status {
     const dispatch::Choice& choice = dispatch::chosen();
     if (!choice.status.ok()) return choice.status;
-    if (!cache.state()) return base::invalid("cache: it has not been created");
     if (what.part < 0 || what.part >= what.parts) {
       return base::invalid("part: " + std::to_string(what.part) + " is not in [0, " +
                            std::to_string(what.parts) + ")");
     }
     cache::OwnedView owned;
-    Status status = cache::view_of(*cache.state(), {&what.sequence, 1}, owned);
+    Status status = cache::view_of(cache, {&what.sequence, 1}, owned);
     if (!status.ok()) return status;
     const std::vector<Stretch> stretches = stretches_of(owned.view, what);
     using Clock = std::chrono::steady_clock;

@@ -10,12 +10,12 @@
 
 namespace regard::cache {
 
-/// Memory for a pool: on a border of 64 bytes, or of 2 MiB where it is that long; huge pages are
-/// asked for. Nothing of it is touched. Null without memory.
 struct FreeMemory {
   void operator()(std::byte* memory) const noexcept;
 };
 using Memory = std::unique_ptr<std::byte, FreeMemory>;
+/// Memory for a pool: on a border of 64 bytes, or of 2 MiB where it is that long; huge pages are
+/// asked for. Nothing of it is touched. Null without memory.
 Memory reserve_memory(std::int64_t bytes) noexcept;
 
 class PagePool {

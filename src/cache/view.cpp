@@ -44,6 +44,10 @@ KvRows kv_rows_nhd(const void* data, KvType type, std::int64_t kv_heads, std::in
 
 namespace cache {
 
+Status not_created() {
+  return base::invalid("cache: it has not been created");
+}
+
 Status view_of(const KvCacheState& state, std::span<const std::int64_t> sequences,
                OwnedView& owned) {
   OwnedView made;
@@ -70,6 +74,10 @@ Status view_of(const KvCacheState& state, std::span<const std::int64_t> sequence
   made.view.keep_first = state.options.keep_first;
   owned = std::move(made);
   return {};
+}
+
+Status view_of(const KvCache& cache, std::span<const std::int64_t> sequences, OwnedView& owned) {
+  return cache.state() ? view_of(*cache.state(), sequences, owned) : not_created();
 }
 
 }  // namespace cache

@@ -20,8 +20,13 @@ struct OwnedView {
   OwnedView& operator=(OwnedView&&) = default;
 };
 
+/// The sentence of every call on a cache that `create` has not made.
+Status not_created();
+
 /// Of these sequences, in this order; one may come more than once.
 Status view_of(const KvCacheState& state, std::span<const std::int64_t> sequences,
                OwnedView& owned);
+/// The same of a cache that may not have been created.
+Status view_of(const KvCache& cache, std::span<const std::int64_t> sequences, OwnedView& owned);
 
 }  // namespace regard::cache

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/guard.h"
-#include "base/status_text.h"
 #include "cache/read_tokens.h"
 #include "cache/view.h"
 #include "check/kv_row.h"
@@ -158,9 +157,8 @@ Status report_kv(const ConstTensor& q, const ConstTensor& k, const ConstTensor& 
                  const Options& options, const KvReportSettings& settings,
                  KvReport& report) noexcept {
   return base::guarded([&]() -> Status {
-    if (!cache.state()) return base::invalid("cache: it has not been created");
     cache::OwnedView owned;
-    Status status = cache::view_of(*cache.state(), sequences, owned);
+    Status status = cache::view_of(cache, sequences, owned);
     if (!status.ok()) return status;
     return report_view(q, k, v, owned.view, options, settings, report);
   });

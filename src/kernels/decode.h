@@ -140,7 +140,7 @@ void add_passes(DecodeRun<T>& run) {
   }
 }
 
-/// f(std::integral_constant-like width) for the pass's width.
+/// f.operator()<width>() for the pass's width, a power of two.
 template <class T, int kWidth = 1, class F>
 [[gnu::always_inline]] inline void with_width(int width, const F& f) {
   if constexpr (kWidth < kPassRows<T>) {

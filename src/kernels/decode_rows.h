@@ -75,7 +75,7 @@ inline constexpr std::int64_t kKeysAhead = 2 * kTileKeys;
   }
 }
 
-/// What a format takes: bytes of an element (of two for int4), and of the scales.
+/// What a format takes: bits of an element, and bytes of its scales.
 struct FormatShape {
   int bits = 0;         ///< of an element, beside its scale
   int scale_bytes = 0;  ///< in the scale array: of a row, or of a block of 32

@@ -72,6 +72,22 @@ std::int64_t held_from(const KvView& cache, std::size_t n) {
   return cache.held_from.empty() ? 0 : cache.held_from[n];
 }
 
+/// Elements wider than a byte lie on multiples of their size. Distances that no row is away count
+/// as 0.
+Status check_alignment(const char* name, const KvView& cache, const KvRows& rows) {
+  const std::int64_t bytes = rows.type == KvType::f32 ? 4 : rows.type <= KvType::bf16 ? 2 : 1;
+  const std::int64_t places[] = {std::int64_t(reinterpret_cast<std::uintptr_t>(rows.data)),
+                                 cache.pages > 1 ? rows.page_bytes : 0,
+                                 cache.kv_heads > 1 ? rows.head_bytes : 0, rows.token_bytes};
+  for (const std::int64_t place : places) {
+    if (place % bytes == 0) continue;
+    return invalid(std::string(name) + ": its address or a distance, " + to_string(place) +
+                   ", is no multiple of an element of " + kv_type_name(rows.type) + ", " +
+                   to_string(bytes) + " bytes");
+  }
+  return {};
+}
+
 /// The entries of one sequence's table that may be read.
 Status check_table(const KvView& cache, std::size_t n) {
   const std::int64_t length = cache.lengths[n];
@@ -261,6 +277,7 @@ Status check_decode_memory(const DecodeCall& call, std::int64_t scratch_bytes) {
   if (Status status = check_memory(call.problem, scratch_bytes); !status.ok()) return status;
   const Outputs& o = call.problem.outputs;
   for (const auto& [name, rows] : {std::pair{"k", &call.cache.k}, std::pair{"v", &call.cache.v}}) {
+    if (Status status = check_alignment(name, call.cache, *rows); !status.ok()) return status;
     const std::int64_t bytes = kv_scale_bytes(rows->type, rows->head_size);
     if (bytes == 0) continue;
     const ConstTensor scales{

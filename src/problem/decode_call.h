@@ -28,7 +28,7 @@ struct DecodeCall {
 Status make_decode_call(const ConstTensor& q, const KvView& cache, const DecodeRows& rows,
                         const Outputs& outputs, const Options& options, DecodeCall& call);
 
-/// As check_memory, and for the scales of quantised rows.
+/// As check_memory, and for the rows of a cache and their scales.
 Status check_decode_memory(const DecodeCall& call, std::int64_t scratch_bytes);
 
 }  // namespace regard::problem

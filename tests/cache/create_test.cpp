@@ -114,7 +114,7 @@ TEST(Create, EveryCallOnACacheThatWasNotMadeSaysSo) {
   KvCache cache;
   std::int64_t number = 77;
   const Tokens tokens(small_options(), 1);
-  const std::string sentence = "cache: it holds nothing, create has not made it";
+  const std::string sentence = "cache: it has not been created";
   EXPECT_EQ(cache.add(number).message(), sentence);
   EXPECT_EQ(cache.fork(0, number).message(), sentence);
   EXPECT_EQ(cache.remove(0).message(), sentence);

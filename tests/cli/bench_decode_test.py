@@ -74,6 +74,8 @@ class Decode(support.Case):
         self.assertEqual(own, self.regard("help", "bench", "decode"))
         for flag in ["--kv ", "--rows ", "--prefix ", "--repeats ", "--threads ", "--json "]:
             self.assertIn(flag, own)
+        for kv_type in ROW_BYTES:
+            self.assertRegex(own, rf"\b{kv_type}\b")
         for flag in ["--shape ", "--mask ", "--dtype ", "--runs ", "--compare "]:
             self.assertNotIn(flag, own)
             self.assertIn(flag, other)

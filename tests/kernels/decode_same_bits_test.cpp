@@ -5,7 +5,6 @@
 #include <random>
 #include <string>
 
-#include "cache/view.h"
 #include "kernels/cached.h"
 #include "kernels/full_call.h"
 
@@ -280,13 +279,11 @@ TEST(DecodeForks, AreReadOnceForAll) {
   const Forks forks(cache_of(kPairs[0], 16), ForkTokens(1100, {70, 0, 5}));
   const auto q = normal_tensor<float>({3, 2, 1, 96}, 3);
   const auto reason = [&](const Cached& cached) {
-    cache::OwnedView owned;
-    EXPECT_TRUE(cache::view_of(*cached.cache.state(), cached.sequences, owned).ok());
     Decoded<float> result(q.shape(), 64);
     Explanation explanation;
-    EXPECT_TRUE(
-        explain_decode(one_thread(), q.view(), owned.view, {}, result.outputs(), {}, explanation)
-            .ok());
+    EXPECT_TRUE(explain_decode(one_thread(), q.view(), cached.cache, cached.sequences, {},
+                               result.outputs(), {}, explanation)
+                    .ok());
     return explanation.input_reason;
   };
   EXPECT_NE(reason(forks.shared).find("share are read once for all"), std::string::npos);

@@ -279,6 +279,16 @@ const DecodeRefusal kMemory[] = {
     {"NoK", [](DecodeRequest& r) { r.cache.k.data = nullptr; }, "k"},
     {"NoV", [](DecodeRequest& r) { r.cache.v.data = nullptr; }, "v"},
     {"NoQ", [](DecodeRequest& r) { r.q.data = nullptr; }, "q"},
+    {"OddAddressOfK",
+     [](DecodeRequest& r) { r.cache.k.data = static_cast<const std::byte*>(r.cache.k.data) + 2; },
+     "k"},
+    {"OddTokensOfK", [](DecodeRequest& r) { r.cache.k.token_bytes = 15; }, "k"},
+    {"OddPagesOfHalves",
+     [](DecodeRequest& r) {
+       r.cache.v.type = KvType::f16;
+       r.cache.v.page_bytes = 97;
+     },
+     "v"},
     {"OutInK", [](DecodeRequest& r) { r.outputs.out.data = r.k_memory.data() + 30; }, "out"},
     {"LseInV",
      [](DecodeRequest& r) {
