@@ -40,7 +40,8 @@ def _config(family: str) -> transformers.PreTrainedConfig:
         case "qwen3":
             return transformers.Qwen3Config(**_SMALL)
         case "bert":
-            small = {k: v for k, v in _SMALL.items() if k not in ("num_key_value_heads", "head_dim")}
+            absent = ("num_key_value_heads", "head_dim")
+            small = {k: v for k, v in _SMALL.items() if k not in absent}
             return transformers.BertConfig(**small)
     raise ValueError(family)
 

@@ -23,7 +23,9 @@ SAME_AS_TORCH = {
     "2-D": (Q[0, 0], K[0, 0], V[0, 0], {}),
     "3-D": (Q[0], K[0], V[0], {}),
     "5-D": (Q[None], K[None], V[None], {}),
-    "5-D, batches broadcast": (normal(2, 4, 3, 5, 8), normal(4, 3, 7, 8), normal(2, 1, 3, 7, 8), {}),
+    "5-D, batches broadcast": (
+        normal(2, 4, 3, 5, 8), normal(4, 3, 7, 8), normal(2, 1, 3, 7, 8), {},
+    ),
     "5-D, mask": (normal(2, 4, 3, 5, 8), normal(2, 4, 3, 7, 8), normal(2, 4, 3, 7, 8),
                   {"attn_mask": seen(2, 1, 1, 5, 7)}),
     "ranks 4, 3, 2": (Q, K[0], V[0, 0], {}),
