@@ -1,11 +1,19 @@
 #!/usr/bin/env python3
-"""Reads a JUnit file of ctest: says which ISAs ran and which this CPU lacks (tests are named
-`name.isa`), then prints `passed failed skipped` on the last line."""
+"""Reads a JUnit file of ctest or pytest, then prints `passed failed skipped` on the last line. Of
+ctest, whose tests are named `name.isa`, it says which ISAs ran and which this CPU lacks."""
 import sys
 import xml.etree.ElementTree as xml
 
 
+def is_ctest(case):
+    return case.get("status") is not None
+
+
 def outcome(case):
+    if not is_ctest(case):
+        kinds = {child.tag for child in case}
+        return ("failed" if kinds & {"failure", "error"} else
+                "skipped" if "skipped" in kinds else "passed")
     if case.find("skipped") is not None or case.get("status") in ("notrun", "disabled"):
         return "skipped" if "SKIP_RETURN_CODE" in skip_reason(case) else "failed"
     return "passed" if case.get("status") == "run" else "failed"
@@ -17,14 +25,14 @@ def skip_reason(case):
 
 
 def main():
-    cases = xml.parse(sys.argv[1]).getroot().findall("testcase")
+    cases = list(xml.parse(sys.argv[1]).getroot().iter("testcase"))
     isas = {}
     counts = {"passed": 0, "failed": 0, "skipped": 0}
     for case in cases:
         result = outcome(case)
         counts[result] += 1
         name, _, isa = case.get("name").partition(".")
-        if isa:
+        if isa and is_ctest(case):
             isas.setdefault(isa, set()).add(result)
         if result == "failed":
             print(f"FAILED: {case.get('name')}")

@@ -3,7 +3,13 @@
 # shellcheck shell=bash disable=SC2034
 packages_build=(g++ cmake ninja-build libcli11-dev libfmt-dev nlohmann-json3-dev libzip-dev
                 libpthreadpool-dev)
-packages_test=("${packages_build[@]}" libgtest-dev librapidcheck-dev patch python3)
+packages_test=("${packages_build[@]}" libgtest-dev librapidcheck-dev patch python3 python3-venv
+               python3-dev)
+# From PyPI, into build/python-venv: what ./test needs, then what --all adds. PyTorch is installed
+# without its dependencies, which are gigabytes of CUDA.
+pip_test=(numpy ml_dtypes nanobind onnx pytest)
+pip_torch=(filelock fsspec jinja2 networkx 'setuptools>=77.0.3' sympy typing_extensions)
+pip_hf=('transformers>=5' jax)
 packages_lint=("${packages_test[@]}" clang-format-14 clang-tidy-14 git shellcheck)
 packages_aarch64=(g++ cmake ninja-build nlohmann-json3-dev python3 g++-aarch64-linux-gnu
                   libc6-dev-arm64-cross googletest qemu-user)
@@ -56,4 +62,27 @@ build() {
   shift
   if timeout --foreground 1 ninja -C "$tree" "$@" &>/dev/null </dev/null; then return; fi
   quiet "building ${tree#"$root/"} (the first time takes minutes) ..." ninja --quiet -C "$tree" "$@"
+}
+
+# python_packages NAME...: installs from PyPI what build/python-venv lacks; fails where it cannot.
+python_packages() {
+  local venv=$root/build/python-venv
+  local stamp
+  stamp=$venv/installed-$(cksum <<<"$*" | cut -d' ' -f1)
+  [[ ! -f $stamp ]] || return 0
+  if [[ ! -x $venv/bin/python ]]; then
+    quiet "making build/python-venv ..." python3 -m venv "$venv" || return
+  fi
+  quiet "installing ${*##-*} from PyPI ..." "$venv/bin/python" -m pip install --quiet \
+    --disable-pip-version-check "$@" || return
+  touch "$stamp"
+}
+
+# python_torch: PyTorch, and for its CUDA libraries a stub that finds no device.
+python_torch() {
+  local venv=$root/build/python-venv
+  python_packages --no-deps torch && python_packages "${pip_torch[@]}" || return
+  "$venv/bin/python" -c 'import torch' 2>/dev/null ||
+    "$venv/bin/python" "$root/bench/peers/cuda_stubs.py" \
+      "$(echo "$venv"/lib/python3*/site-packages/torch/lib)"
 }

@@ -64,9 +64,10 @@ PyObject* explain_call(PyObject*, PyObject* const* objects, Py_ssize_t count, Py
 }
 
 constexpr char kAttentionDoc[] =
-    R"(attention(q, k, v, *, scale=None, causal=None, q_offset=None, window=None, softcap=None, bias=None,
-          mask=None, alibi_slopes=None, sinks=None, q_len=None, kv_len=None, precision='default',
-          path='auto', threads=None, layout='bhsd', out=None, out_dtype=None, return_lse=False,
+    R"(attention(q, k, v, *, scale=None, causal=None, q_offset=None, window=None,
+          softcap=None, bias=None, mask=None, alibi_slopes=None, sinks=None,
+          q_len=None, kv_len=None, precision='default', path='auto', threads=None,
+          layout='bhsd', out=None, out_dtype=None, return_lse=False,
           return_weights=False, rows=None, weights_stage='softmax', stats=None)
 --
 
