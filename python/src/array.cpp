@@ -14,13 +14,6 @@ bool is_numpy(nb::handle object) {
   return PyObject_TypeCheck(object.ptr(), numpy_array_type()) != 0;
 }
 
-/// Whether the type of `object` comes from the package torch.
-bool is_torch(nb::handle object) {
-  const nb::module_ modules = nb::module_::import_("sys");
-  const nb::object torch = modules.attr("modules").attr("get")("torch");
-  return !torch.is_none() && nb::isinstance(object, torch.attr("Tensor"));
-}
-
 }  // namespace
 
 std::string shape_text(std::span<const std::int64_t> shape) {
@@ -41,8 +34,7 @@ void Array::take(const char* name, nb::handle object, Access access) {
   if (is_numpy(object)) {
     if (take_buffer(access) || take_brain_floats(access)) return;
   } else if (nb::hasattr(object, "__dlpack__")) {
-    kind_ = is_torch(object) ? Kind::torch : Kind::other;
-    if (take_dlpack(access)) return;
+    if (take_tensor(access)) return;
   } else if (PyObject_CheckBuffer(object.ptr())) {
     if (take_buffer(access)) return;
   } else {
@@ -63,9 +55,7 @@ bool Array::take_buffer(Access access) {
     buffer_.reset();
     return false;
   }
-  if (buffer.ndim > kMostAxes) {
-    raise(PyExc_ValueError, std::string(name_) + ": " + std::to_string(buffer.ndim) + " axes");
-  }
+  take_rank(std::size_t(buffer.ndim));
   const char* format = buffer.format ? buffer.format : "B";
   if (*format == '@' || *format == '=' || *format == '<') ++format;
   const bool one = std::strlen(format) == 1;
@@ -75,7 +65,6 @@ bool Array::take_buffer(Access access) {
   if (one && *format == '?') code_ = Code::boolean;
   bits_each_ = int(8 * buffer.itemsize);
   data_ = buffer.buf;
-  rank_ = buffer.ndim;
   for (int n = 0; n < rank_; ++n) {
     shape_[std::size_t(n)] = buffer.shape[n];
     const Py_ssize_t bytes = buffer.strides[n];
@@ -104,11 +93,17 @@ bool Array::take_brain_floats(Access access) {
   return true;
 }
 
-template <class Source>
-void Array::read_dlpack(const Source& tensor) {
-  const nb::dlpack::dtype type = tensor.dtype();
+void Array::take_rank(std::size_t axes) {
+  if (axes > std::size_t(kMostAxes)) {
+    raise(PyExc_ValueError, std::string(name_) + ": " + std::to_string(axes) + " axes");
+  }
+  rank_ = int(axes);
+}
+
+void Array::take_type(int code, int bits, int lanes) {
   using nb::dlpack::dtype_code;
-  switch (type.lanes == 1 ? dtype_code(type.code) : dtype_code::Complex) {
+  bits_each_ = bits;
+  switch (lanes == 1 ? dtype_code(code) : dtype_code::Complex) {
     case dtype_code::Float:
       code_ = Code::float_;
       break;
@@ -126,15 +121,36 @@ void Array::read_dlpack(const Source& tensor) {
       break;
     default:
       code_ = Code::other;
-      break;
   }
-  bits_each_ = type.bits;
-  data_ = const_cast<void*>(static_cast<const void*>(tensor.data()));
-  rank_ = int(tensor.ndim());
-  for (int n = 0; n < rank_; ++n) {
-    shape_[std::size_t(n)] = std::int64_t(tensor.shape(std::size_t(n)));
-    strides_[std::size_t(n)] = tensor.stride(std::size_t(n));
+}
+
+bool Array::take_tensor(Access access) {
+  const TensorType& type = tensor_type(object_);
+  kind_ = type.kind;
+  if (kind_ != Kind::torch) return take_dlpack(access);
+  refuse_gradient(name_, object_);
+  // __dlpack__ of a tensor that would need a gradient, were the mode on, refuses; the table does
+  // not.
+  return type.table ? take_exchanged(*type.table) : take_dlpack(access);
+}
+
+bool Array::take_exchanged(const dlpack::ExchangeTable& table) {
+  dlpack::Tensor tensor{};
+  if (table.view_of(object_.ptr(), &tensor) != 0) {
+    PyErr_Clear();
+    return false;
   }
+  if (tensor.device_type != kCpu && tensor.device_type != kPinned) return false;
+  take_type(tensor.code, tensor.bits, tensor.lanes);
+  take_rank(std::size_t(tensor.ndim));
+  data_ = static_cast<char*>(tensor.data) + tensor.byte_offset;
+  std::int64_t dense = 1;
+  for (std::size_t n = std::size_t(rank_); n-- > 0;) {
+    shape_[n] = tensor.shape[n];
+    strides_[n] = tensor.strides ? tensor.strides[n] : dense;
+    dense *= shape_[n];
+  }
+  return true;
 }
 
 bool Array::take_dlpack(Access access) {
@@ -147,10 +163,14 @@ bool Array::take_dlpack(Access access) {
     return false;
   }
   if (pack_->device_type() != kCpu && pack_->device_type() != kPinned) return false;
-  if (pack_->ndim() > std::size_t(kMostAxes)) {
-    raise(PyExc_ValueError, std::string(name_) + ": " + std::to_string(pack_->ndim()) + " axes");
+  const nb::dlpack::dtype type = pack_->dtype();
+  take_type(type.code, type.bits, type.lanes);
+  take_rank(pack_->ndim());
+  data_ = const_cast<void*>(pack_->data());
+  for (std::size_t n = 0; n < std::size_t(rank_); ++n) {
+    shape_[n] = std::int64_t(pack_->shape(n));
+    strides_[n] = pack_->stride(n);
   }
-  read_dlpack(*pack_);
   return true;
 }
 

@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 
+#include "dlpack_exchange.h"
 #include "raise.h"
 #include "regard/tensor.h"
 
@@ -61,15 +62,17 @@ class Array {
 
   bool take_buffer(Access access);
   bool take_brain_floats(Access access);
+  bool take_tensor(Access access);
+  bool take_exchanged(const dlpack::ExchangeTable& table);
   bool take_dlpack(Access access);
-  template <class Source>
-  void read_dlpack(const Source& tensor);
+  void take_type(int code, int bits, int lanes);
+  void take_rank(std::size_t axes);
 
   const char* name_ = "";
   nb::object object_;
-  nb::object bits_;                          ///< a view of `object_` that can export its buffer
-  std::optional<Py_buffer> buffer_;          // one of
-  std::optional<nb::ndarray<nb::ro>> pack_;  // these three keeps the memory
+  nb::object bits_;  ///< a view of `object_` that can export its buffer
+  std::optional<Py_buffer> buffer_;
+  std::optional<nb::ndarray<nb::ro>> pack_;
   Kind kind_ = Kind::numpy;
   Code code_ = Code::other;
   int bits_each_ = 0;

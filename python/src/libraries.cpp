@@ -3,6 +3,9 @@
 #include <array>
 #include <memory>
 #include <new>
+#include <string>
+
+#include "arguments.h"
 
 namespace regard::python {
 namespace {
@@ -20,6 +23,10 @@ struct Library {
 PyTypeObject* array_type = nullptr;
 Library numpy, torch;
 PyObject* dtype_keyword = nullptr;  ///< ("dtype",)
+PyObject* requires_grad = nullptr;
+PyObject* is_grad_enabled = nullptr;  ///< torch's function
+std::array<TensorType, 4> tensor_types;
+std::size_t next_type = 0;
 
 void load_torch() {
   const nb::module_ module = nb::module_::import_("torch");
@@ -29,6 +36,24 @@ void load_torch() {
     torch.dtypes[n] = nb::object(module.attr(names[n])).release().ptr();
   }
   torch.empty = nb::object(module.attr("empty")).release().ptr();
+  is_grad_enabled = nb::object(module.attr("is_grad_enabled")).release().ptr();
+}
+
+bool is_torch(PyTypeObject* type) {
+  const nb::dict modules = nb::module_::import_("sys").attr("modules");
+  const nb::object module = modules.attr("get")("torch");
+  if (module.is_none() || !nb::hasattr(module, "Tensor")) return false;
+  const nb::object tensor = module.attr("Tensor");
+  return PyObject_IsSubclass(reinterpret_cast<PyObject*>(type), tensor.ptr()) == 1;
+}
+
+const dlpack::ExchangeTable* exchange_table(nb::handle type) {
+  if (!nb::hasattr(type, "__dlpack_c_exchange_api__")) return nullptr;
+  const nb::object capsule = type.attr("__dlpack_c_exchange_api__");
+  if (!PyCapsule_IsValid(capsule.ptr(), dlpack::kExchangeCapsule)) return nullptr;
+  const auto* table = static_cast<const dlpack::ExchangeTable*>(
+      PyCapsule_GetPointer(capsule.ptr(), dlpack::kExchangeCapsule));
+  return table->header.major == dlpack::kMajorVersion && table->view_of ? table : nullptr;
 }
 
 PyObject* type_object(Library& library, DType dtype) {
@@ -85,6 +110,30 @@ PyTypeObject* numpy_array_type() {
   return array_type;
 }
 
+const TensorType& tensor_type(nb::handle object) {
+  PyTypeObject* const type = Py_TYPE(object.ptr());
+  for (const TensorType& known : tensor_types) {
+    if (known.type == type) return known;
+  }
+  // A type that is remembered is kept alive, or another could take its address.
+  TensorType& place = tensor_types[next_type++ % tensor_types.size()];
+  const nb::object before = nb::steal(reinterpret_cast<PyObject*>(place.type));
+  const nb::object after = nb::borrow(reinterpret_cast<PyObject*>(type));
+  place = {type, is_torch(type) ? Kind::torch : Kind::other, exchange_table(after)};
+  Py_INCREF(after.ptr());
+  return place;
+}
+
+void refuse_gradient(const char* name, nb::handle tensor) {
+  const nb::object needs = nb::steal(checked(PyObject_GetAttr(tensor.ptr(), requires_grad)));
+  if (!truth(needs)) return;
+  if (!torch.empty) load_torch();
+  if (!truth(nb::steal(checked(PyObject_CallNoArgs(is_grad_enabled))))) return;
+  raise(PyExc_ValueError, std::string(name) +
+                              ": it needs a gradient, and there is no backward "
+                              "pass yet; call under torch.no_grad()");
+}
+
 void load_numpy() {
   const nb::module_ module = nb::module_::import_("numpy");
   array_type = reinterpret_cast<PyTypeObject*>(nb::object(module.attr("ndarray")).release().ptr());
@@ -93,6 +142,7 @@ void load_numpy() {
   for (std::size_t n = 0; n < kTypes; ++n) {
     if (names[n]) numpy.dtypes[n] = module.attr("dtype")(names[n]).release().ptr();
   }
+  requires_grad = checked(PyUnicode_InternFromString("requires_grad"));
   dtype_keyword = nb::make_tuple("dtype").release().ptr();
 }
 

@@ -8,12 +8,26 @@
 #include <span>
 
 #include "array.h"
+#include "dlpack_exchange.h"
 #include "regard/tensor.h"
 
 namespace regard::python {
 
 /// NumPy's array type.
 PyTypeObject* numpy_array_type();
+
+/// What is known of a type whose objects speak DLPack.
+struct TensorType {
+  PyTypeObject* type = nullptr;
+  Kind kind = Kind::other;
+  const dlpack::ExchangeTable* table = nullptr;  ///< null where it has none that can be used
+};
+
+/// Looked up once for each type; the last few are remembered.
+const TensorType& tensor_type(nb::handle object);
+
+/// Raises ValueError where a torch tensor needs a gradient now.
+void refuse_gradient(const char* name, nb::handle tensor);
 
 /// Imports NumPy and looks up what calls need; once, when the module is imported.
 void load_numpy();
