@@ -7,7 +7,7 @@ namespace {
 
 /// How long ctrl-C waits at most, beside the work item under way. Asking costs a turn of the GIL,
 /// which another thread may hold for 5 ms.
-constexpr std::int64_t kInterval_ns = 100'000'000;
+constexpr std::int64_t kPollInterval = 100'000'000;
 
 thread_local int calls_under_way = 0;
 
@@ -24,7 +24,7 @@ const Context& context() {
   return own;
 }
 
-Released::Released() : next_ns_(now_ns() + kInterval_ns), state_(PyEval_SaveThread()) {
+Released::Released() : next_ns_(now_ns() + kPollInterval), state_(PyEval_SaveThread()) {
   ++calls_under_way;
 }
 
@@ -44,7 +44,7 @@ bool Released::poll() {
   PyEval_RestoreThread(state_);
   if (PyErr_CheckSignals() != 0) stopped_.store(true, std::memory_order_relaxed);
   state_ = PyEval_SaveThread();
-  next_ns_ = now_ns() + kInterval_ns;
+  next_ns_ = now_ns() + kPollInterval;
   return stopped_.load(std::memory_order_relaxed);
 }
 
