@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 from torch.autograd import forward_ad
@@ -90,7 +91,10 @@ def _general(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,
     _require_tensors(query, key, value, attn_mask)
     if _is_grad_enabled() and any(t.requires_grad for t in tensors):
         raise NotImplementedError(_NO_GRADIENT)
-    if (_dispatch_modes() or _tracing_state() or forward_ad._current_level >= 0
+    if forward_ad._current_level >= 0 and any(
+            forward_ad.unpack_dual(t).tangent is not None for t in tensors):
+        raise NotImplementedError(_NO_GRADIENT.replace("backward", "forward-mode derivative"))
+    if (_dispatch_modes() or _tracing_state()
             or any(_is_wrapped(t) or t.is_meta or not _is_plain(t) for t in tensors)):
         return _operator(query, key, value, attn_mask, is_causal, scale, enable_gqa)
     return _compute(query, key, value, attn_mask, is_causal, scale, enable_gqa)
@@ -283,12 +287,13 @@ _operator.register_autograd(_refuse_gradients, setup_context=_refuse_gradients)
 
 
 @_operator.register_vmap
-def _batched(info: object, in_dims: tuple[int | None, ...], query: torch.Tensor,
+def _batched(info: Any, in_dims: tuple[int | None, ...], query: torch.Tensor,
              key: torch.Tensor, value: torch.Tensor, attn_mask: torch.Tensor | None,
              is_causal: bool, scale: float | None,
              enable_gqa: bool) -> tuple[torch.Tensor, int]:
     """torch.vmap: one more axis in front of all others."""
-    del info
+    if in_dims[0] is None:
+        query, in_dims = query.expand(info.batch_size, *query.shape), (0, *in_dims[1:])
     axes = in_dims[:4]
     tensors = [t if axis is None else t.movedim(axis, 0)
                for t, axis in zip((query, key, value, attn_mask), axes)]
