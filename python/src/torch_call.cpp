@@ -6,6 +6,7 @@
 
 #include "call.h"
 #include "dlpack_exchange.h"
+#include "libraries.h"
 #include "raise.h"
 #include "regard/attention.h"
 
@@ -152,31 +153,21 @@ PyObject* torch_attention(PyObject*, PyObject* const* arguments, Py_ssize_t coun
   });
 }
 
-const dlpack::ExchangeTable* table_of(nb::handle tensor_type) {
-  const nb::object exchange = nb::getattr(tensor_type, "__dlpack_c_exchange_api__", nb::none());
-  const dlpack::ExchangeHeader* header = nullptr;
-  if (PyCapsule_IsValid(exchange.ptr(), dlpack::kExchangeCapsule)) {
-    header = static_cast<const dlpack::ExchangeHeader*>(
-        PyCapsule_GetPointer(exchange.ptr(), dlpack::kExchangeCapsule));
-  }
-  while (header && header->major != dlpack::kMajorVersion) header = header->previous;
-  const auto* table = reinterpret_cast<const dlpack::ExchangeTable*>(header);
-  if (!table || !table->view_of) {
-    raise(PyExc_ImportError,
-          "regard.torch: this PyTorch has no DLPack exchange table of version 1");
-  }
-  return table;
-}
-
 PyObject* torch_load(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   return entry([&] {
     if (count != 3) raise(PyExc_TypeError, "torch_load: regard.torch calls it with 3 arguments");
+    const dlpack::ExchangeTable* const table = exchange_table(arguments[0]);
+    if (!table) {
+      raise(PyExc_ImportError,
+            "regard.torch: this PyTorch is older than 2.10, the first with "
+            "DLPack's exchange table");
+    }
     torch = {.tensor = Py_NewRef(arguments[0]),
              .parameter = Py_NewRef(arguments[1]),
              .empty_like = Py_NewRef(arguments[2]),
              .is_neg = checked(PyUnicode_InternFromString("is_neg")),
              .requires_grad = checked(PyUnicode_InternFromString("requires_grad")),
-             .table = table_of(arguments[0])};
+             .table = table};
     return Py_NewRef(Py_None);
   });
 }
