@@ -82,7 +82,7 @@ def scaled_dot_product_attention(
 def _general(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,
              attn_mask: torch.Tensor | None, is_causal: bool, scale: float | None,
              enable_gqa: bool) -> torch.Tensor:
-    """Calls that the quick way does not serve: other classes, modes, shapes to broadcast, errors."""
+    """What the quick way does not serve: other classes, modes, shapes to broadcast, errors."""
     tensors = (query, key, value) if attn_mask is None else (query, key, value, attn_mask)
     if torch.overrides.has_torch_function(tensors):
         return torch.overrides.handle_torch_function(
@@ -200,8 +200,8 @@ def _batch_shape(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,
     if not enable_gqa:
         return _broadcast("batch shapes", *(t.shape[:-2] for t in three))
     if any(t.dim() < 3 for t in three):
-        raise ValueError(f"enable_gqa: tensors of {query.dim()}, {key.dim()} and {value.dim()} axes "
-                         "have no heads, they must have at least 3")
+        raise ValueError(f"enable_gqa: tensors of {query.dim()}, {key.dim()} and {value.dim()} "
+                         "axes have no heads, they must have at least 3")
     heads = query.shape[-3]
     for name, tensor in {"key": key, "value": value}.items():
         if tensor.shape[-3] == 0 or heads % tensor.shape[-3] != 0:

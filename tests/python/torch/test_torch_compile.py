@@ -1,5 +1,5 @@
-"""Tracing and transforming: torch.compile in one graph, the operator itself, vmap, export, and what is
-refused there."""
+"""Tracing and transforming: torch.compile in one graph, the operator itself, vmap, export, and what
+is refused there."""
 import pytest
 
 torch = pytest.importorskip("torch")

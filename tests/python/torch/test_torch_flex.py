@@ -1,5 +1,5 @@
-"""regard.attention beside PyTorch's FlexAttention, run eagerly on the CPU, where both can say the same:
-causal, sliding window, softcap, ALiBi, grouped heads."""
+"""regard.attention beside PyTorch's FlexAttention, run eagerly on the CPU, where both can say the
+same: causal, sliding window, softcap, ALiBi, grouped heads."""
 import pytest
 
 torch = pytest.importorskip("torch")

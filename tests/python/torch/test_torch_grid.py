@@ -1,5 +1,6 @@
-"""The grid of forward calls on which PyTorch tests its own attention on the CPU, in our words: types,
-lengths, heads, head sizes, masks of either kind and every rank, causal, both memory layouts."""
+"""The grid of forward calls on which PyTorch tests its own attention on the CPU, in our words:
+types, lengths, heads, head sizes, masks of either kind and every rank, causal, both memory
+layouts."""
 import functools
 from typing import NamedTuple
 

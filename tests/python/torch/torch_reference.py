@@ -1,5 +1,5 @@
-"""What right answers are, and how far off an answer may be: docs/numerics.md, "The bound", for calls
-without softcap, ALiBi and sinks, worked out in float64 by plain tensor operations."""
+"""What right answers are, and how far off an answer may be: docs/numerics.md, "The bound", for
+calls without softcap, ALiBi and sinks, worked out in float64 by plain tensor operations."""
 import math
 
 import torch
