@@ -47,15 +47,6 @@ bool is_torch(PyTypeObject* type) {
   return PyObject_IsSubclass(reinterpret_cast<PyObject*>(type), tensor.ptr()) == 1;
 }
 
-const dlpack::ExchangeTable* exchange_table(nb::handle type) {
-  if (!nb::hasattr(type, "__dlpack_c_exchange_api__")) return nullptr;
-  const nb::object capsule = type.attr("__dlpack_c_exchange_api__");
-  if (!PyCapsule_IsValid(capsule.ptr(), dlpack::kExchangeCapsule)) return nullptr;
-  const auto* table = static_cast<const dlpack::ExchangeTable*>(
-      PyCapsule_GetPointer(capsule.ptr(), dlpack::kExchangeCapsule));
-  return table->header.major == dlpack::kMajorVersion && table->view_of ? table : nullptr;
-}
-
 PyObject* type_object(Library& library, DType dtype) {
   PyObject*& found = library.dtypes[std::size_t(dtype)];
   if (!found) {
@@ -108,6 +99,15 @@ nb::object own_memory(std::span<const std::int64_t> shape, DType dtype) {
 
 PyTypeObject* numpy_array_type() {
   return array_type;
+}
+
+const dlpack::ExchangeTable* exchange_table(nb::handle type) {
+  if (!nb::hasattr(type, "__dlpack_c_exchange_api__")) return nullptr;
+  const nb::object capsule = type.attr("__dlpack_c_exchange_api__");
+  if (!PyCapsule_IsValid(capsule.ptr(), dlpack::kExchangeCapsule)) return nullptr;
+  const auto* table = static_cast<const dlpack::ExchangeTable*>(
+      PyCapsule_GetPointer(capsule.ptr(), dlpack::kExchangeCapsule));
+  return table->header.major == dlpack::kMajorVersion && table->view_of ? table : nullptr;
 }
 
 const TensorType& tensor_type(nb::handle object) {

@@ -23,6 +23,9 @@ struct TensorType {
   const dlpack::ExchangeTable* table = nullptr;  ///< null where it has none that can be used
 };
 
+/// The table of a tensor type; null where it has none of this major version.
+const dlpack::ExchangeTable* exchange_table(nb::handle type);
+
 /// Looked up once for each type; the last few are remembered.
 const TensorType& tensor_type(nb::handle object);
 

@@ -9,6 +9,7 @@
 #include "parts.h"
 #include "regard/attention.h"
 #include "regard/version.h"
+#include "torch_call.h"
 
 NB_MODULE(_core, module) {
   namespace nb = nanobind;
@@ -43,4 +44,5 @@ NB_MODULE(_core, module) {
   regard::python::add_report(module);
   regard::python::add_cache(module);
   regard::python::add_decode(module);
+  regard::python::add_torch(module);
 }
