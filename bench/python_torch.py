@@ -36,8 +36,7 @@ SHAPES = (
     (1, 8, 512, 512, 64, False), (1, 8, 512, 512, 64, True), (1, 8, 512, 512, 128, True),
     (1, 8, 1024, 1024, 64, False), (1, 8, 1024, 1024, 64, True), (1, 4, 1024, 1024, 128, True),
 )
-# Two correct answers, each within its own rounding: of the sums in f32, of weights and result in
-# bf16.
+# Two right answers, each within its own rounding: of sums in f32, of weights and result in bf16.
 TOLERANCE = {torch.float32: 2e-5, torch.bfloat16: 2.0 ** -6}
 SECONDS = 0.35  # for each shape and type, both together
 LEAST_ROUNDS = 7

@@ -82,7 +82,7 @@ def scaled_dot_product_attention(
 def _general(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,
              attn_mask: torch.Tensor | None, is_causal: bool, scale: float | None,
              enable_gqa: bool) -> torch.Tensor:
-    """Calls that the quick way does not serve: classes, modes, shapes to broadcast, errors."""
+    """What the quick way does not serve: other classes, modes, shapes to broadcast, errors."""
     tensors = (query, key, value) if attn_mask is None else (query, key, value, attn_mask)
     if torch.overrides.has_torch_function(tensors):
         return torch.overrides.handle_torch_function(

@@ -8,7 +8,7 @@
 namespace regard::python {
 namespace {
 
-constexpr std::size_t kNames = std::size_t(Name::count_);
+constexpr std::size_t kNames = std::size_t(Name::count);
 constexpr const char* kTexts[kNames] = {
     "q",      "k",         "v",          "scale",          "causal",       "q_offset",
     "window", "softcap",   "bias",       "mask",           "alibi_slopes", "sinks",

@@ -44,7 +44,7 @@ enum class Name : std::uint8_t {
   sequences,
   starts,
   parents,
-  count_,
+  count,
 };
 
 /// "q_offset"
@@ -69,7 +69,7 @@ class Arguments {
   nb::handle operator[](Name name) const noexcept { return given_[std::size_t(name)]; }
 
  private:
-  std::array<PyObject*, std::size_t(Name::count_)> given_{};
+  std::array<PyObject*, std::size_t(Name::count)> given_{};
 };
 
 /// Numbers and words of one argument. All raise TypeError or ValueError that says the name.

@@ -59,10 +59,10 @@ bool Array::take_buffer(Access access) {
   const char* format = buffer.format ? buffer.format : "B";
   if (*format == '@' || *format == '=' || *format == '<') ++format;
   const bool one = std::strlen(format) == 1;
-  if (one && std::strchr("efd", *format)) code_ = Code::float_;
-  if (one && std::strchr("bhilqn", *format)) code_ = Code::signed_;
-  if (one && std::strchr("BHILQN", *format)) code_ = Code::unsigned_;
-  if (one && *format == '?') code_ = Code::boolean;
+  if (one && std::strchr("efd", *format)) code_ = Code::floats;
+  if (one && std::strchr("bhilqn", *format)) code_ = Code::integers;
+  if (one && std::strchr("BHILQN", *format)) code_ = Code::naturals;
+  if (one && *format == '?') code_ = Code::booleans;
   bits_each_ = int(8 * buffer.itemsize);
   data_ = buffer.buf;
   for (int n = 0; n < rank_; ++n) {
@@ -89,7 +89,7 @@ bool Array::take_brain_floats(Access access) {
   }
   bits_ = object_.attr("view")("uint16");
   if (!take_buffer(access)) return false;
-  code_ = Code::bfloat;
+  code_ = Code::brain_floats;
   return true;
 }
 
@@ -105,19 +105,19 @@ void Array::take_type(int code, int bits, int lanes) {
   bits_each_ = bits;
   switch (lanes == 1 ? dtype_code(code) : dtype_code::Complex) {
     case dtype_code::Float:
-      code_ = Code::float_;
+      code_ = Code::floats;
       break;
     case dtype_code::Bfloat:
-      code_ = Code::bfloat;
+      code_ = Code::brain_floats;
       break;
     case dtype_code::Bool:
-      code_ = Code::boolean;
+      code_ = Code::booleans;
       break;
     case dtype_code::Int:
-      code_ = Code::signed_;
+      code_ = Code::integers;
       break;
     case dtype_code::UInt:
-      code_ = Code::unsigned_;
+      code_ = Code::naturals;
       break;
     default:
       code_ = Code::other;
@@ -178,16 +178,16 @@ std::string Array::type_name() const {
   constexpr const char* kinds[] = {"int", "uint", "float", "bfloat", "bool", "other"};
   if (code_ == Code::other) return "of another type";
   const char* kind = kinds[std::size_t(code_)];
-  return code_ == Code::boolean ? kind : kind + std::to_string(bits_each_);
+  return code_ == Code::booleans ? kind : kind + std::to_string(bits_each_);
 }
 
 DType Array::dtype() const {
-  if (code_ == Code::float_ && bits_each_ == 64) return DType::f64;
-  if (code_ == Code::float_ && bits_each_ == 32) return DType::f32;
-  if (code_ == Code::float_ && bits_each_ == 16) return DType::f16;
-  if (code_ == Code::bfloat && bits_each_ == 16) return DType::bf16;
-  if (code_ == Code::boolean && bits_each_ == 8) return DType::boolean;
-  if (code_ == Code::signed_ && bits_each_ == 64) return DType::i64;
+  if (code_ == Code::floats && bits_each_ == 64) return DType::f64;
+  if (code_ == Code::floats && bits_each_ == 32) return DType::f32;
+  if (code_ == Code::floats && bits_each_ == 16) return DType::f16;
+  if (code_ == Code::brain_floats && bits_each_ == 16) return DType::bf16;
+  if (code_ == Code::booleans && bits_each_ == 8) return DType::boolean;
+  if (code_ == Code::integers && bits_each_ == 64) return DType::i64;
   raise(PyExc_TypeError, std::string(name_) + ": elements are " + type_name() +
                              ", not float64, float32, float16 or bfloat16");
 }
@@ -198,8 +198,8 @@ std::int64_t Array::integer(std::int64_t index) const {
     std::memcpy(&number, at, sizeof number);
     return std::int64_t(number);
   };
-  const bool is_signed = code_ == Code::signed_;
-  if (is_signed || code_ == Code::unsigned_) {
+  const bool is_signed = code_ == Code::integers;
+  if (is_signed || code_ == Code::naturals) {
     if (bits_each_ == 64) return read(std::int64_t{});
     if (bits_each_ == 32) return is_signed ? read(std::int32_t{}) : read(std::uint32_t{});
     if (bits_each_ == 16) return is_signed ? read(std::int16_t{}) : read(std::uint16_t{});

@@ -58,7 +58,7 @@ class Array {
   Tensor view(std::span<const int> axes) const;
 
  private:
-  enum class Code : std::uint8_t { signed_, unsigned_, float_, bfloat, boolean, other };
+  enum class Code : std::uint8_t { integers, naturals, floats, brain_floats, booleans, other };
 
   bool take_buffer(Access access);
   bool take_brain_floats(Access access);

@@ -96,7 +96,7 @@ void Results::want(Place place, const Shape& shape, DType dtype, std::span<const
 }
 
 const Outputs& Results::make() {
-  for (std::size_t place = 0; place < count_; ++place) {
+  for (std::size_t place = 0; place < kCount; ++place) {
     Wanted& wanted = wanted_[place];
     if (!wanted.is) continue;
     if (place == out && given_out_.is_valid()) {
@@ -126,7 +126,7 @@ const Outputs& Results::make() {
 
 const Outputs& Results::pretend() {
   static double memory{};
-  for (std::size_t place = 0; place < count_; ++place) {
+  for (std::size_t place = 0; place < kCount; ++place) {
     const Wanted& wanted = wanted_[place];
     if (!wanted.is) continue;
     outputs_.*kPlaces[place] = {&memory, wanted.dtype, wanted.shape, dense_strides(wanted.shape)};

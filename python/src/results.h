@@ -36,7 +36,8 @@ class Results {
   nb::object take();
 
  private:
-  enum Place : std::uint8_t { out, lse, weights, entropy, top_weights, top_keys, key_mass, count_ };
+  enum Place : std::uint8_t { out, lse, weights, entropy, top_weights, top_keys, key_mass };
+  static constexpr std::size_t kCount = key_mass + 1;
 
   struct Wanted {
     bool is = false;
@@ -55,7 +56,7 @@ class Results {
   Statistics statistics_;
   nb::handle given_out_;
   bool out_dtype_given_ = false;
-  std::array<Wanted, count_> wanted_;
+  std::array<Wanted, kCount> wanted_;
   Outputs outputs_;
 };
 

@@ -89,7 +89,7 @@ def attention(
     """
     packed = q.ndim == 3
     q = split_heads(q, q_num_heads)
-    k, v = split_heads(k, kv_num_heads), split_heads(v, kv_num_heads)
+    k, v = (split_heads(x, kv_num_heads) for x in (k, v))
     options: dict[str, Any] = {"scale": scale, "softcap": softcap}
     if past_key is not None:
         options["q_offset"] = past_key.shape[2]

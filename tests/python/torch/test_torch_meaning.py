@@ -23,9 +23,8 @@ SAME_AS_TORCH = {
     "2-D": (Q[0, 0], K[0, 0], V[0, 0], {}),
     "3-D": (Q[0], K[0], V[0], {}),
     "5-D": (Q[None], K[None], V[None], {}),
-    "5-D, batches broadcast": (
-        normal(2, 4, 3, 5, 8), normal(4, 3, 7, 8), normal(2, 1, 3, 7, 8), {},
-    ),
+    "5-D, batches broadcast": (normal(2, 4, 3, 5, 8), normal(4, 3, 7, 8), normal(2, 1, 3, 7, 8),
+                               {}),
     "5-D, mask": (normal(2, 4, 3, 5, 8), normal(2, 4, 3, 7, 8), normal(2, 4, 3, 7, 8),
                   {"attn_mask": seen(2, 1, 1, 5, 7)}),
     "ranks 4, 3, 2": (Q, K[0], V[0, 0], {}),
@@ -120,6 +119,18 @@ def test_autocast_casts_as_torch_does() -> None:
         assert scaled_dot_product_attention(Q.double(), K.double(),
                                             V.double()).dtype == torch.float64
     assert_right(out, Q.bfloat16(), K.bfloat16(), V.bfloat16())
+
+
+def test_threads_do_not_change_the_bits() -> None:
+    """As many as torch may use."""
+    q = normal(2, 3, 130, 64)
+    one = scaled_dot_product_attention(q, q, q)
+    torch.set_num_threads(2)
+    try:
+        two = scaled_dot_product_attention(q, q, q)
+    finally:
+        torch.set_num_threads(1)
+    assert torch.equal(one, two)
 
 
 def test_subclass_stays_a_subclass() -> None:
