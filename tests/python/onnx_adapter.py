@@ -1,0 +1,121 @@
+"""ONNX's operator Attention (opsets 23 to 25) in terms of `regard.attention`.
+
+Source: the operator's specification, https://onnx.ai/onnx/operators/onnx__Attention.html, and
+`onnx.defs.get_schema("Attention")` of the installed package. Letters are those of docs/math.md.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import regard
+
+ONNX_DOUBLE = 11  # TensorProto.DOUBLE: softmax in f64
+
+
+def split_heads(x: np.ndarray, heads: int | None) -> np.ndarray:
+    """(B, S, H D) as a view (B, H, S, D); four axes as they are."""
+    if x.ndim == 4:
+        return x
+    if heads is None:
+        raise ValueError("inputs of three axes need q_num_heads and kv_num_heads")
+    batch, tokens, width = x.shape
+    return x.reshape(batch, tokens, heads, width // heads).transpose(0, 2, 1, 3)
+
+
+def pad_mask(mask: np.ndarray, keys: int) -> np.ndarray:
+    """A mask whose last axis is short hides the keys past its end."""
+    missing = keys - mask.shape[-1]
+    if missing <= 0:
+        return mask
+    hidden = False if mask.dtype == np.bool_ else -np.inf
+    return np.concatenate([mask, np.full((*mask.shape[:-1], missing), hidden, mask.dtype)], axis=-1)
+
+
+def scores(q: np.ndarray, k: np.ndarray, scale: float | None, softcap: float) -> np.ndarray:
+    """softcap(scale q k'), (B, Hq, Sq, Skv), in f64."""
+    k = np.repeat(k, q.shape[1] // k.shape[1], axis=1).astype(np.float64)
+    scale = 1 / np.sqrt(q.shape[3]) if scale is None else scale
+    s = scale * (q.astype(np.float64) @ k.swapaxes(-1, -2))
+    return softcap * np.tanh(s / softcap) if softcap > 0 else s
+
+
+def hidden(shape: tuple[int, ...], options: dict[str, Any]) -> np.ndarray:
+    """0 where a row sees a key and -infinity elsewhere, mask and bias added: (B, Hq, Sq, Skv)."""
+    batch, _, rows, keys = shape
+    offset = np.broadcast_to(options.get("q_offset", 0), (batch,)).reshape(batch, 1, 1, 1)
+    position = np.arange(rows).reshape(1, 1, rows, 1) + offset
+    key = np.arange(keys)
+    left, right = options.get("window", (-1, -1))
+    seen = np.ones(shape, bool)
+    if options.get("causal"):
+        seen &= key <= position
+    if left >= 0:
+        seen &= position - left <= key
+    if right >= 0:
+        seen &= key <= position + right
+    if "kv_len" in options:
+        seen &= key < np.reshape(options["kv_len"], (batch, 1, 1, 1))
+    if "mask" in options:
+        seen &= options["mask"]
+    return np.where(seen, np.float64(options.get("bias", 0)), -np.inf)
+
+
+def attention(
+    q: np.ndarray,
+    k: np.ndarray,
+    v: np.ndarray,
+    attn_mask: np.ndarray | None = None,
+    past_key: np.ndarray | None = None,
+    past_value: np.ndarray | None = None,
+    nonpad_kv_seqlen: np.ndarray | None = None,
+    *,
+    scale: float | None = None,
+    is_causal: int = 0,
+    softcap: float = 0.0,
+    q_num_heads: int | None = None,
+    kv_num_heads: int | None = None,
+    softmax_precision: int | None = None,
+    qk_matmul_output_mode: int = 0,
+    left_window_size: int = -1,
+    right_window_size: int = -1,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Y, present_key, present_value and qk_matmul_output, inputs and attributes as ONNX names them.
+
+    The rows of q stand after the keys of the past: position of row i is i + past, or, with
+    `nonpad_kv_seqlen`, i + nonpad_kv_seqlen[b] - Sq.
+    """
+    packed = q.ndim == 3
+    q, k, v = split_heads(q, q_num_heads), split_heads(k, kv_num_heads), split_heads(v, kv_num_heads)
+    options: dict[str, Any] = {"scale": scale, "softcap": softcap}
+    if past_key is not None:
+        options["q_offset"] = past_key.shape[2]
+        k = np.concatenate([past_key, k], axis=2)
+        v = np.concatenate([past_value, v], axis=2)
+    if nonpad_kv_seqlen is not None:
+        options["kv_len"] = nonpad_kv_seqlen
+        options["q_offset"] = nonpad_kv_seqlen - q.shape[2]
+    if is_causal:
+        options["causal"] = "top_left"
+    if left_window_size >= 0 or right_window_size >= 0:
+        options["window"] = (left_window_size, right_window_size)
+    if attn_mask is not None:
+        name = "mask" if attn_mask.dtype == np.bool_ else "bias"
+        options[name] = pad_mask(attn_mask, k.shape[2])
+
+    dtype = np.float64 if softmax_precision == ONNX_DOUBLE else q.dtype
+    result = regard.attention(
+        *(x.astype(dtype, copy=False) for x in (q, k, v)), return_weights=True, **options
+    )
+    y = result.out.astype(q.dtype)
+    if packed:
+        y = y.transpose(0, 2, 1, 3).reshape(y.shape[0], y.shape[2], -1)
+    if qk_matmul_output_mode == 3:
+        qk = result.weights
+    else:
+        qk = scores(q, k, scale, softcap if qk_matmul_output_mode else 0.0)
+        if qk_matmul_output_mode == 2:
+            qk = qk + hidden(qk.shape, options)
+    return y, k, v, qk.astype(q.dtype)
