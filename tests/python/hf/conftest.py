@@ -1,0 +1,39 @@
+"""Tests of `regard.hf`: nothing is fetched, models are of random weights or inside a package."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ["TRANSFORMERS_VERBOSITY"] = "error"
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers", minversion="5")
+
+import regard  # noqa: E402
+import regard.hf  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def registered() -> Iterator[None]:
+    regard.hf.register()
+    torch.manual_seed(0)
+    with torch.no_grad():
+        yield
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """The arguments of every call of `regard.attention`, which still happens."""
+    seen: list[dict[str, Any]] = []
+    attention = regard.attention
+
+    def recording(q: Any, k: Any, v: Any, **options: Any) -> Any:
+        seen.append({"q": q, "k": k, "v": v, **options})
+        return attention(q, k, v, **options)
+
+    monkeypatch.setattr(regard, "attention", recording)
+    return seen
