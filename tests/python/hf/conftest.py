@@ -21,8 +21,11 @@ import regard.hf  # noqa: E402
 def registered() -> Iterator[None]:
     regard.hf.register()
     torch.manual_seed(0)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # waking torch's threads takes longer than a tiny model's products
     with torch.no_grad():
         yield
+    torch.set_num_threads(threads)
 
 
 @pytest.fixture
