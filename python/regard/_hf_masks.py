@@ -178,7 +178,6 @@ def attention_mask(
     kv_offset: int = 0,
     mask_function: Callable = masking_utils.causal_mask_function,
     attention_mask: torch.Tensor | None = None,
-    use_vmap: bool = False,
     **rest: Any,
 ) -> torch.Tensor:
     """transformers' mask interface: a `CompactMask`, or a dense bool mask (B, 1, Sq, Skv).
@@ -186,7 +185,7 @@ def attention_mask(
     Arguments as for `transformers.masking_utils.sdpa_mask`: row i is token i + q_offset, key j is
     token j + kv_offset, and attention_mask (B, tokens) is true for tokens that exist.
     """
-    known = None if use_vmap or torch.compiler.is_compiling() else recognise(mask_function)
+    known = None if torch.compiler.is_compiling() else recognise(mask_function)
     if known is not None:
         packed = known.pop("needs_sequence", False)
         if packed == ("sequence" in known) and not (packed and attention_mask is not None):
@@ -195,6 +194,5 @@ def attention_mask(
             return CompactMask.of(Pattern(shape, q_offset=int(q_offset) - kv_offset, **known))
     rest |= {"allow_is_causal_skip": False, "allow_is_bidirectional_skip": False}
     return masking_utils.sdpa_mask(
-        batch_size, q_length, kv_length, q_offset, kv_offset, mask_function, attention_mask,
-        use_vmap=use_vmap, **rest,
-    )  # fmt: skip
+        batch_size, q_length, kv_length, q_offset, kv_offset, mask_function, attention_mask, **rest
+    )

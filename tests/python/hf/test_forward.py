@@ -68,8 +68,9 @@ def test_position_bias_is_added() -> None:
     hidden = torch.ones(5, 5, dtype=torch.bool).tril().logical_not()
     expected = sdpa(*given, attn_mask=bias.masked_fill(hidden, -torch.inf))
     torch.testing.assert_close(found, expected)
-    found, _ = forward(*given, torch.zeros(2, 1, 5, 5), position_bias=bias)
-    torch.testing.assert_close(found, sdpa(*given, attn_mask=bias))
+    mask = torch.randn(2, 1, 5, 5)
+    found, _ = forward(*given, mask, position_bias=bias)
+    torch.testing.assert_close(found, sdpa(*given, attn_mask=bias + mask))
 
 
 def test_scale_and_softcap() -> None:

@@ -59,6 +59,10 @@ def test_packed_sequences() -> None:
         assert mask.pattern.sequences() == [[(0, 3), (3, 5), (5, 8)], [(0, 6), (6, 8)]]
         dense = hf.sdpa_mask(2, 8, 8, mask_function=function, allow_is_causal_skip=False)
         assert torch.equal(mask.pattern.dense(), dense)
+        padded = (2, 8, 8, 0, 0, function, padding("left", 8)[1:])
+        assert torch.equal(
+            attention_mask(*padded), hf.sdpa_mask(*padded, allow_is_causal_skip=False)
+        )
 
 
 @pytest.mark.parametrize(

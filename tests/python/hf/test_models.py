@@ -130,3 +130,5 @@ def test_half_types() -> None:
     seen = inputs["attention_mask"].bool()
     error = [(m(**inputs).logits - reference)[seen].abs().mean() for m in (eager, ours)]
     assert error[1] < 1.5 * error[0]
+    weights = [m(**inputs, output_attentions=True).attentions[0] for m in (eager, ours)]
+    assert weights[0].dtype == weights[1].dtype == torch.bfloat16
