@@ -9,7 +9,7 @@ namespace {
 /// which another thread may hold for 5 ms.
 constexpr std::int64_t kPollInterval = 100'000'000;
 
-thread_local int calls_under_way = 0;
+thread_local int handlers_under_way = 0;
 
 std::int64_t now_ns() {
   return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
@@ -19,17 +19,14 @@ std::int64_t now_ns() {
 
 const Context& context() {
   static const Context shared;
-  if (calls_under_way == 0) return shared;
+  if (handlers_under_way == 0) return shared;
   static thread_local const Context own(1);
   return own;
 }
 
-Released::Released() : next_ns_(now_ns() + kPollInterval), state_(PyEval_SaveThread()) {
-  ++calls_under_way;
-}
+Released::Released() : next_ns_(now_ns() + kPollInterval), state_(PyEval_SaveThread()) {}
 
 Released::~Released() {
-  --calls_under_way;
   PyEval_RestoreThread(state_);
 }
 
@@ -42,7 +39,10 @@ bool Released::poll() {
   // Signals are handled by the main thread alone, and the GIL state saved is this thread's.
   if (std::this_thread::get_id() != thread_ || now_ns() < next_ns_) return false;
   PyEval_RestoreThread(state_);
-  if (PyErr_CheckSignals() != 0) stopped_.store(true, std::memory_order_relaxed);
+  ++handlers_under_way;
+  const bool raised = PyErr_CheckSignals() != 0;
+  --handlers_under_way;
+  if (raised) stopped_.store(true, std::memory_order_relaxed);
   state_ = PyEval_SaveThread();
   next_ns_ = now_ns() + kPollInterval;
   return stopped_.load(std::memory_order_relaxed);
