@@ -88,7 +88,8 @@ def attention(
     `nonpad_kv_seqlen`, i + nonpad_kv_seqlen[b] - Sq.
     """
     packed = q.ndim == 3
-    q, k, v = split_heads(q, q_num_heads), split_heads(k, kv_num_heads), split_heads(v, kv_num_heads)
+    q = split_heads(q, q_num_heads)
+    k, v = (split_heads(x, kv_num_heads) for x in (k, v))
     options: dict[str, Any] = {"scale": scale, "softcap": softcap}
     if past_key is not None:
         options["q_offset"] = past_key.shape[2]

@@ -40,7 +40,7 @@ def _config(family: str) -> transformers.PreTrainedConfig:
         case "qwen3":
             return transformers.Qwen3Config(**_SMALL)
         case "bert":
-            small = {k: v for k, v in _SMALL.items() if k not in ("num_key_value_heads", "head_dim")}
+            small = {k: _SMALL[k] for k in _SMALL.keys() - {"num_key_value_heads", "head_dim"}}
             return transformers.BertConfig(**small)
     raise ValueError(family)
 
