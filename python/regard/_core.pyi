@@ -222,3 +222,13 @@ class KVCache:
     def bytes_used(self) -> int: ...
     @property
     def bytes_reserved(self) -> int: ...
+
+
+def torch_load(tensor: Any, parameter: Any, empty_like: Any, /) -> None:
+    """For regard.torch, once: torch.Tensor, torch.nn.Parameter and torch.empty_like."""
+
+
+def torch_attention(query: Any, key: Any, value: Any, attn_mask: Any, out: Any, is_causal: bool,
+                    scale: float | None, enable_gqa: bool, gradients: bool, threads: int,
+                    /) -> Any:
+    """For regard.torch: the output, or None where the quick way does not serve."""
