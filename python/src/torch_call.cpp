@@ -101,6 +101,13 @@ bool take_mask(const View& mask, const View& q, Options& options) {
 
 enum Place { kQuery, kKey, kValue, kMask, kOut, kCausal, kScale, kGqa, kGradients, kThreads, kAll };
 
+/// What Python's `if` would say: NumPy's bools and integers too.
+bool flag(PyObject* object) {
+  const int value = PyObject_IsTrue(object);
+  checked(value);
+  return value == 1;
+}
+
 bool needs_gradients(PyObject* const* in) {
   if (in[kGradients] != Py_True) return false;
   for (const int place : {kQuery, kKey, kValue, kMask}) {
@@ -119,12 +126,12 @@ nb::object attention(PyObject* const* in) {
   const View q = view_of(in[kQuery]);
   const View k = view_of(in[kKey]);
   const View v = view_of(in[kValue]);
-  const bool enable_gqa = in[kGqa] == Py_True;
+  const bool enable_gqa = flag(in[kGqa]);
   if (!fit(q, k, v, enable_gqa)) return nb::none();
   Options options;
   if (in[kMask] != Py_None && !take_mask(view_of(in[kMask]), q, options)) return nb::none();
   if (needs_gradients(in)) return nb::none();
-  if (in[kCausal] == Py_True) options.causal = Causal::top_left;
+  if (flag(in[kCausal])) options.causal = Causal::top_left;
   if (in[kScale] != Py_None) options.scale = number(in[kScale]);
   const Context& serving = context();
   options.threads = int(std::clamp(number(in[kThreads]), 1.0, double(serving.threads())));

@@ -97,6 +97,14 @@ def test_hidden_numbers_are_not_read() -> None:
                                rtol=0, atol=0)
 
 
+def test_flags_that_are_no_python_bools() -> None:
+    """NumPy's count for what they say."""
+    flag = (Q.numpy() == Q.numpy()).all()
+    assert flag is not True
+    out = scaled_dot_product_attention(Q, K, V, is_causal=flag, enable_gqa=flag)
+    assert_right(out, Q, K, V, is_causal=True)
+
+
 def test_finite_minimum_is_a_number() -> None:
     """A row full of it takes the mean of the values."""
     mask = torch.full((5, 7), torch.finfo(torch.float32).min)
