@@ -1,4 +1,4 @@
-"""The folder tests/python/torch is no package torch: without PyTorch, `import torch` has to fail."""
+"""The folder tests/python/torch is no package torch: without PyTorch `import torch` has to fail."""
 import importlib.util
 import sys
 
