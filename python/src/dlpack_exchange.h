@@ -11,7 +11,7 @@ inline constexpr const char* kExchangeCapsule = "dlpack_exchange_api";
 inline constexpr std::uint32_t kMajorVersion = 1;
 inline constexpr std::int32_t kCpu = 1;
 
-enum Code : std::uint8_t { kFloat = 2, kBfloat = 4, kBool = 6 };
+inline constexpr int kFloat = 2, kBfloat = 4, kBool = 6;  // codes of element types
 
 struct Tensor {
   void* data;

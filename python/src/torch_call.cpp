@@ -99,7 +99,9 @@ bool take_mask(const View& mask, const View& q, Options& options) {
   return true;
 }
 
-enum Place { kQuery, kKey, kValue, kMask, kOut, kCausal, kScale, kGqa, kGradients, kThreads, kAll };
+struct Place {
+  enum Index { query, key, value, mask, out, causal, scale, gqa, gradients, threads, all };
+};
 
 /// What Python's `if` would say: NumPy's bools and integers too.
 bool flag(PyObject* object) {
@@ -109,8 +111,8 @@ bool flag(PyObject* object) {
 }
 
 bool needs_gradients(PyObject* const* in) {
-  if (in[kGradients] != Py_True) return false;
-  for (const int place : {kQuery, kKey, kValue, kMask}) {
+  if (in[Place::gradients] != Py_True) return false;
+  for (const int place : {Place::query, Place::key, Place::value, Place::mask}) {
     if (in[place] != Py_None && is_true(in[place], torch.requires_grad)) return true;
   }
   return false;
@@ -123,23 +125,24 @@ double number(PyObject* object) {
 }
 
 nb::object attention(PyObject* const* in) {
-  const View q = view_of(in[kQuery]);
-  const View k = view_of(in[kKey]);
-  const View v = view_of(in[kValue]);
-  const bool enable_gqa = flag(in[kGqa]);
+  const View q = view_of(in[Place::query]);
+  const View k = view_of(in[Place::key]);
+  const View v = view_of(in[Place::value]);
+  const bool enable_gqa = flag(in[Place::gqa]);
   if (!fit(q, k, v, enable_gqa)) return nb::none();
   Options options;
-  if (in[kMask] != Py_None && !take_mask(view_of(in[kMask]), q, options)) return nb::none();
+  if (in[Place::mask] != Py_None && !take_mask(view_of(in[Place::mask]), q, options))
+    return nb::none();
   if (needs_gradients(in)) return nb::none();
-  if (flag(in[kCausal])) options.causal = Causal::top_left;
-  if (in[kScale] != Py_None) options.scale = number(in[kScale]);
+  if (flag(in[Place::causal])) options.causal = Causal::top_left;
+  if (in[Place::scale] != Py_None) options.scale = number(in[Place::scale]);
   const Context& serving = context();
-  options.threads = int(std::clamp(number(in[kThreads]), 1.0, double(serving.threads())));
+  options.threads = int(std::clamp(number(in[Place::threads]), 1.0, double(serving.threads())));
 
-  nb::object out = nb::borrow(in[kOut]);
+  nb::object out = nb::borrow(in[Place::out]);
   if (out.is_none()) {
     if (v.tensor.shape[3] != q.tensor.shape[3]) return nb::none();
-    out = nb::steal(checked(PyObject_CallOneArg(torch.empty_like, in[kQuery])));
+    out = nb::steal(checked(PyObject_CallOneArg(torch.empty_like, in[Place::query])));
   }
   const ConstTensor to = view_of(out).tensor;
   Outputs outputs;
@@ -153,7 +156,7 @@ nb::object attention(PyObject* const* in) {
 
 PyObject* torch_attention(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   return entry([&] {
-    if (count != kAll || !torch.table) {
+    if (count != Place::all || !torch.table) {
       raise(PyExc_TypeError, "torch_attention: regard.torch calls it with 10 arguments");
     }
     return attention(arguments).release().ptr();

@@ -17,8 +17,9 @@ namespace regard::test {
 /// The numbers that a cache of this type holds, row by row.
 inline TestTensor<double> stored_numbers(KvType type, const TestTensor<double>& numbers) {
   TestTensor<double> result(numbers.shape());
-  const auto [batch, heads, tokens, columns] = numbers.shape();
-  for_each_index({batch, heads, tokens, 1}, [&](auto b, auto h, auto s, auto) {
+  const Shape shape = numbers.shape();
+  const std::int64_t columns = shape[3];
+  for_each_index({shape[0], shape[1], shape[2], 1}, [&](auto b, auto h, auto s, auto) {
     std::vector<double> row;
     for (std::int64_t d = 0; d < columns; ++d) row.push_back(numbers.at(b, h, s, d));
     row = stored_row(type, row);
