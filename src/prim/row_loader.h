@@ -32,4 +32,25 @@ struct RowLoader {
   static constexpr bool kExists = false;
 };
 
+/// What loaders share: `kTogether` vectors are loaded together, `kAlone` can be, from a multiple of
+/// it on, and a row is padded to a multiple of `kPadding` columns, which stand in their order.
+template <int kTogether, int kAlone, int kPadding>
+struct LoadedRows {
+  static constexpr bool kExists = true;
+  static constexpr bool kCheap = false;
+  static constexpr int kStep = kTogether;
+  static constexpr int kLeast = kAlone;
+  static constexpr int kColumns = kPadding;
+  static std::int64_t column(std::int64_t position) { return position; }
+};
+
+/// Two vectors of neighbours: the even columns, then the odd ones.
+template <int kLanes>
+struct EvenOddRows : LoadedRows<2, 2, 2 * kLanes> {
+  static std::int64_t column(std::int64_t position) {
+    constexpr int both = 2 * kLanes;
+    return position / both * both + position % kLanes * 2 + position / kLanes % 2;
+  }
+};
+
 }  // namespace regard::REGARD_ISA

@@ -15,14 +15,7 @@ namespace regard::REGARD_ISA {
 }
 
 template <>
-struct RowLoader<contract::RowFormat::f16> {
-  static constexpr bool kExists = true;
-  static constexpr bool kCheap = false;
-  static constexpr int kStep = 1;
-  static constexpr int kLeast = 1;
-  static constexpr int kColumns = 8;
-  static std::int64_t column(std::int64_t position) { return position; }
-
+struct RowLoader<contract::RowFormat::f16> : LoadedRows<1, 1, 8> {
   template <int N>
   [[gnu::always_inline]] static void load(RowAt row, std::int64_t v, __m256 (&x)[N]) {
 #pragma GCC unroll 8
@@ -30,20 +23,8 @@ struct RowLoader<contract::RowFormat::f16> {
   }
 };
 
-/// Two vectors of 16 columns: the even ones, then the odd ones.
-struct EvenOddRows {
-  static constexpr bool kExists = true;
-  static constexpr bool kCheap = false;
-  static constexpr int kStep = 2;
-  static constexpr int kLeast = 2;
-  static constexpr int kColumns = 16;
-  static std::int64_t column(std::int64_t position) {
-    return position / 16 * 16 + position % 8 * 2 + position / 8 % 2;
-  }
-};
-
 template <>
-struct RowLoader<contract::RowFormat::bf16> : EvenOddRows {
+struct RowLoader<contract::RowFormat::bf16> : EvenOddRows<8> {
   template <int N>
   [[gnu::always_inline]] static void load(RowAt row, std::int64_t v, __m256 (&x)[N]) {
     const __m256i odd = _mm256_set1_epi32(int(0xffff0000));
@@ -58,7 +39,7 @@ struct RowLoader<contract::RowFormat::bf16> : EvenOddRows {
 };
 
 template <>
-struct RowLoader<contract::RowFormat::fp8_e5m2> : EvenOddRows {
+struct RowLoader<contract::RowFormat::fp8_e5m2> : EvenOddRows<8> {
   template <int N>
   [[gnu::always_inline]] static void load(RowAt row, std::int64_t v, __m256 (&x)[N]) {
     const __m128i upper = _mm_set1_epi16(short(0xff00));
@@ -72,7 +53,7 @@ struct RowLoader<contract::RowFormat::fp8_e5m2> : EvenOddRows {
 };
 
 template <>
-struct RowLoader<contract::RowFormat::fp8_e4m3> : EvenOddRows {
+struct RowLoader<contract::RowFormat::fp8_e4m3> : EvenOddRows<8> {
   /// 2^-8 times the upper bytes of words. Moved right by one with its sign doubled, the byte is an
   /// f16 but for the second bit, which has to be clear, or set for a NaN. A NaN is all ones below
   /// the sign, so that adding one changes that bit for it alone: the exclusive or of both words is

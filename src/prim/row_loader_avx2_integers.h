@@ -22,13 +22,7 @@ namespace regard::REGARD_ISA {
 }
 
 template <>
-struct RowLoader<contract::RowFormat::int8> {
-  static constexpr bool kExists = true;
-  static constexpr bool kCheap = false;
-  static constexpr int kStep = 1;
-  static constexpr int kLeast = 1;
-  static constexpr int kColumns = 8;
-  static std::int64_t column(std::int64_t position) { return position; }
+struct RowLoader<contract::RowFormat::int8> : LoadedRows<1, 1, 8> {
   static float scale(RowAt row) { return scale_f32(row.scales); }
 
   template <int N>
@@ -39,13 +33,7 @@ struct RowLoader<contract::RowFormat::int8> {
 };
 
 /// Blocks of 32, four vectors each.
-struct BlockRows {
-  static constexpr bool kExists = true;
-  static constexpr bool kCheap = false;
-  static constexpr int kStep = 4;
-  static constexpr int kLeast = 1;
-  static constexpr int kColumns = 32;
-};
+using BlockRows = LoadedRows<4, 1, 32>;
 
 /// Where a block lies.
 struct BlockAt {
@@ -100,8 +88,6 @@ template <int N, class F>
 
 template <>
 struct RowLoader<contract::RowFormat::int8_32> : BlockRows {
-  static std::int64_t column(std::int64_t position) { return position; }
-
   template <int N>
   [[gnu::always_inline]] static void load(RowAt row, std::int64_t v, __m256 (&x)[N]) {
     load_blocks(v, x, [&]<int kCount>(std::int64_t block, std::int64_t first, __m256* to) {
@@ -112,8 +98,6 @@ struct RowLoader<contract::RowFormat::int8_32> : BlockRows {
 
 template <>
 struct RowLoader<contract::RowFormat::q8_0> : BlockRows {
-  static std::int64_t column(std::int64_t position) { return position; }
-
   template <int N>
   [[gnu::always_inline]] static void load(RowAt row, std::int64_t v, __m256 (&x)[N]) {
     load_blocks(v, x, [&]<int kCount>(std::int64_t block, std::int64_t first, __m256* to) {

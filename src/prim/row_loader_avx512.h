@@ -11,14 +11,7 @@
 namespace regard::REGARD_ISA {
 
 template <>
-struct RowLoader<contract::RowFormat::f16> {
-  static constexpr bool kExists = true;
-  static constexpr bool kCheap = false;
-  static constexpr int kStep = 1;
-  static constexpr int kLeast = 1;
-  static constexpr int kColumns = 16;
-  static std::int64_t column(std::int64_t position) { return position; }
-
+struct RowLoader<contract::RowFormat::f16> : LoadedRows<1, 1, 16> {
   template <int N>
   [[gnu::always_inline]] static void load(RowAt row, std::int64_t v, __m512 (&x)[N]) {
 #pragma GCC unroll 8
@@ -31,16 +24,7 @@ struct RowLoader<contract::RowFormat::f16> {
 
 /// Two vectors from 64 bytes: the even columns, then the odd ones.
 template <>
-struct RowLoader<contract::RowFormat::bf16> {
-  static constexpr bool kExists = true;
-  static constexpr bool kCheap = false;
-  static constexpr int kStep = 2;
-  static constexpr int kLeast = 2;
-  static constexpr int kColumns = 32;
-  static std::int64_t column(std::int64_t position) {
-    return position / 32 * 32 + position % 16 * 2 + position / 16 % 2;
-  }
-
+struct RowLoader<contract::RowFormat::bf16> : EvenOddRows<16> {
   template <int N>
   [[gnu::always_inline]] static void load(RowAt row, std::int64_t v, __m512 (&x)[N]) {
     const __m512i odd = _mm512_set1_epi32(int(0xffff0000));
@@ -59,13 +43,7 @@ struct RowLoader<contract::RowFormat::bf16> {
 }
 
 template <>
-struct RowLoader<contract::RowFormat::int8> {
-  static constexpr bool kExists = true;
-  static constexpr bool kCheap = false;
-  static constexpr int kStep = 1;
-  static constexpr int kLeast = 1;
-  static constexpr int kColumns = 16;
-  static std::int64_t column(std::int64_t position) { return position; }
+struct RowLoader<contract::RowFormat::int8> : LoadedRows<1, 1, 16> {
   static float scale(RowAt row) { return scale_f32(row.scales); }
 
   template <int N>
@@ -76,14 +54,7 @@ struct RowLoader<contract::RowFormat::int8> {
 };
 
 template <>
-struct RowLoader<contract::RowFormat::int8_32> {
-  static constexpr bool kExists = true;
-  static constexpr bool kCheap = false;
-  static constexpr int kStep = 2;
-  static constexpr int kLeast = 2;
-  static constexpr int kColumns = 32;
-  static std::int64_t column(std::int64_t position) { return position; }
-
+struct RowLoader<contract::RowFormat::int8_32> : LoadedRows<2, 2, 32> {
   template <int N>
   [[gnu::always_inline]] static void load(RowAt row, std::int64_t v, __m512 (&x)[N]) {
 #pragma GCC unroll 4
@@ -98,12 +69,7 @@ struct RowLoader<contract::RowFormat::int8_32> {
 /// Four vectors from 32 bytes. Lane j of vector n is nibble n of 32-bit word j for j < 8, nibble
 /// n + 4 of word j - 8 beyond. Its scale is that of the block of its word.
 template <>
-struct RowLoader<contract::RowFormat::int4_32> {
-  static constexpr bool kExists = true;
-  static constexpr bool kCheap = false;
-  static constexpr int kStep = 4;
-  static constexpr int kLeast = 2;
-  static constexpr int kColumns = 64;
+struct RowLoader<contract::RowFormat::int4_32> : LoadedRows<4, 2, 64> {
   static std::int64_t column(std::int64_t position) {
     const std::int64_t lane = position % 16;
     return position / 64 * 64 + lane % 8 * 8 + position / 16 % 4 + lane / 8 * 4;

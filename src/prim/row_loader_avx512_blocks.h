@@ -11,14 +11,7 @@
 namespace regard::REGARD_ISA {
 
 /// Two vectors from a block.
-struct BlockRows {
-  static constexpr bool kExists = true;
-  static constexpr bool kCheap = false;
-  static constexpr int kStep = 2;
-  static constexpr int kLeast = 2;
-  static constexpr int kColumns = 32;
-  static std::int64_t column(std::int64_t position) { return position; }
-
+struct BlockRows : LoadedRows<2, 2, 32> {
   [[gnu::always_inline]] static __m512 scale(const std::byte* block) {
     short bits = 0;
     __builtin_memcpy(&bits, block, sizeof bits);

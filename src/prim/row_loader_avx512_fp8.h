@@ -11,16 +11,7 @@
 namespace regard::REGARD_ISA {
 
 /// Two vectors from 32 bytes: the even columns, then the odd ones.
-struct Fp8Rows {
-  static constexpr bool kExists = true;
-  static constexpr bool kCheap = false;
-  static constexpr int kStep = 2;
-  static constexpr int kLeast = 2;
-  static constexpr int kColumns = 32;
-  static std::int64_t column(std::int64_t position) {
-    return position / 32 * 32 + position % 16 * 2 + position / 16 % 2;
-  }
-
+struct Fp8Rows : EvenOddRows<16> {
   /// 16 words whose upper and whose lower bytes are the elements.
   [[gnu::always_inline]] static __m256i words(RowAt row, std::int64_t v) {
     return _mm256_loadu_si256(

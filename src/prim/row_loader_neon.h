@@ -12,14 +12,7 @@ namespace regard::REGARD_ISA {
 
 /// Columns in their order; blocks are of `kTogether` vectors, and no load goes over their borders.
 template <int kTogether>
-struct PairRows {
-  static constexpr bool kExists = true;
-  static constexpr bool kCheap = false;
-  static constexpr int kStep = kTogether;
-  static constexpr int kLeast = 2;
-  static constexpr int kColumns = 4 * kTogether;
-  static std::int64_t column(std::int64_t position) { return position; }
-};
+using PairRows = LoadedRows<kTogether, 2, 4 * kTogether>;
 
 [[gnu::always_inline]] inline uint8x8_t load_8_bytes(const std::byte* from) {
   return vld1_u8(static_cast<const std::uint8_t*>(static_cast<const void*>(from)));
