@@ -6,7 +6,7 @@ function(regard_flags target)
   endif()
   if(REGARD_SANITIZE)
     target_compile_options(${target} PRIVATE -fsanitize=${REGARD_SANITIZE} -fno-omit-frame-pointer
-                                             -fno-sanitize-recover=all -g)
+                                             -fno-sanitize-recover=all -g1)
     target_link_options(${target} PRIVATE -fsanitize=${REGARD_SANITIZE})
   endif()
 endfunction()
