@@ -15,7 +15,7 @@ namespace regard::cli {
 
 /// The flags that are of `bench decode` alone.
 struct DecodeFlags {
-  std::vector<KvType> types;
+  std::vector<KvTypes> types;
   std::vector<std::int64_t> rows, page_tokens;
   std::vector<MemoryKind> memory;
   std::optional<std::int64_t> kv_heads, keys, head_size, prefix, sequences;

@@ -41,12 +41,10 @@ std::vector<T> or_else(const std::vector<T>& given, T absent) {
 void add_lists(CLI::App& app, DecodeFlags& flags) {
   add_each_value(app,
                  {"--kv", "TYPE,...",
-                  "what K and V are stored as: f32 (default), f16, bf16, fp8_e4m3, fp8_e5m2, int8, "
-                  "int8_32, int4_32, q8_0 or q4_0"},
+                  "types of K and V, or K_TYPE/V_TYPE: " + list_kv_types() + "; default f32"},
                  [&flags](const std::string& text) {
-                   for (const std::string& type : split(text, ',')) {
-                     flags.types.push_back(parse_kv_type("--kv", type));
-                   }
+                   const std::vector<KvTypes> more = parse_kv_types("--kv", text);
+                   flags.types.insert(flags.types.end(), more.begin(), more.end());
                  });
   add_each_value(app, {"--rows", "N,...", "query rows that share a KV head; default 1"},
                  [&flags](const std::string& text) {
@@ -119,8 +117,8 @@ std::vector<DecodeWorkload> grid_of(const DecodeFlags& flags,
       for (const std::int64_t page_tokens :
            or_else(flags.page_tokens, std::int64_t{flags.prefix ? 64 : 0})) {
         workload.page_tokens = page_tokens;
-        for (const KvType type : or_else(flags.types, KvType::f32)) {
-          workload.type = type;
+        for (const KvTypes& types : or_else(flags.types, {KvType::f32, KvType::f32})) {
+          workload.types = types;
           for (const std::int64_t rows : or_else(flags.rows, std::int64_t{1})) {
             workload.rows = at_least("--rows", rows, 1);
             grid.push_back(workload);

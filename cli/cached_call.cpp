@@ -7,6 +7,7 @@
 
 #include "bench_grid.h"
 #include "command.h"
+#include "kv_types.h"
 #include "random.h"
 #include "regard/machine.h"
 
@@ -17,11 +18,6 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-std::int64_t row_bytes(const DecodeWorkload& workload) {
-  return kv_row_bytes(workload.type, workload.head_size) +
-         kv_scale_bytes(workload.type, workload.head_size);
 }
 
 std::int64_t layers_of(const DecodeWorkload& workload) {
@@ -43,7 +39,8 @@ std::int64_t page_tokens_of(const DecodeWorkload& workload) {
 
 KvCache cache_of(const DecodeWorkload& workload, std::int64_t sequences) {
   KvCacheOptions options;
-  options.k_type = options.v_type = workload.type;
+  options.k_type = workload.types.k;
+  options.v_type = workload.types.v;
   options.kv_heads = workload.kv_heads;
   options.k_head_size = options.v_head_size = workload.head_size;
   options.page_tokens = page_tokens_of(workload);
@@ -98,7 +95,7 @@ const char* memory_name(MemoryKind memory) noexcept {
 }
 
 std::int64_t DecodeWorkload::bytes() const {
-  return 2 * kv_heads * keys * row_bytes(*this);
+  return kv_heads * keys * kv_token_bytes(types, head_size, head_size);
 }
 
 CachedCall::CachedCall(const DecodeWorkload& workload)

@@ -9,6 +9,7 @@
 
 #include "regard/check.h"
 #include "regard/decode.h"
+#include "regard/kv_report.h"
 
 namespace regard::cli {
 
@@ -20,7 +21,7 @@ enum class MemoryKind {
 const char* memory_name(MemoryKind memory) noexcept;
 
 struct DecodeWorkload {
-  KvType type = KvType::f32;
+  KvTypes types = {KvType::f32, KvType::f32};
   std::int64_t rows = 1;  ///< query heads that share a KV head, one row each
   std::int64_t kv_heads = 8;
   std::int64_t keys = 8192;

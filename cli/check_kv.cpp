@@ -17,16 +17,6 @@
 namespace regard::cli {
 namespace {
 
-/// "int8", or "int8/int4_32": K's and V's.
-KvTypes parse_types(const std::string& text) {
-  const std::vector<std::string> parts = split(text, '/');
-  if (parts.size() > 2) {
-    throw Error(fmt::format("--kv: '{}' is {} types; give one, or that of K and that of V", text,
-                            parts.size()));
-  }
-  return {parse_kv_type("--kv", parts.front()), parse_kv_type("--kv", parts.back())};
-}
-
 KvReport report_of(const KvQuestion& asked, const KvTypes& types) {
   KvReport report;
   const Cancellable cancellable;
@@ -54,9 +44,7 @@ std::vector<KvRowReport> worst_rows(const KvReport& report, std::int64_t count) 
 }
 
 std::int64_t stored_bytes(const Inputs& in, const KvTypes& types) {
-  const std::int64_t d = in.k.shape[3], dv = in.v.shape[3];
-  return kv_row_bytes(types.k, d) + kv_scale_bytes(types.k, d) + kv_row_bytes(types.v, dv) +
-         kv_scale_bytes(types.v, dv);
+  return kv_token_bytes(types, in.k.shape[3], in.v.shape[3]);
 }
 
 std::int64_t given_bytes(const Inputs& in) {
@@ -133,12 +121,11 @@ void print_comparison(const KvQuestion& asked, const std::vector<KvReport>& repo
 void add_kv_flag(CLI::App& app, std::vector<KvTypes>& types) {
   add_each_value(app,
                  {"--kv", "TYPE,...",
-                  "instead of --out: what a cache of this type would do, or of K_TYPE/V_TYPE; f32, "
-                  "f16, bf16, fp8_e4m3, fp8_e5m2, int8, int8_32, int4_32, q8_0 or q4_0"},
+                  "instead of --out: what a cache of this type would do, or of K_TYPE/V_TYPE; " +
+                      list_kv_types()},
                  [&types](const std::string& text) {
-                   for (const std::string& pair : split(text, ',')) {
-                     types.push_back(parse_types(pair));
-                   }
+                   const std::vector<KvTypes> more = parse_kv_types("--kv", text);
+                   types.insert(types.end(), more.begin(), more.end());
                  });
 }
 

@@ -37,6 +37,11 @@ class Decode(support.Case):
             self.assertLessEqual(row["median_seconds"], row["worst_seconds"])
         self.assertEqual([row["kv"] for row in rows], list(ROW_BYTES))
 
+    def test_k_and_v_may_differ(self):
+        row, = self.bench("--kv", "f16/q4_0")
+        self.assertEqual((row["kv"], row["bytes"]), ("f16/q4_0", 2 * 100 * (128 + 36)))
+        self.assertTrue(row["right"], row)
+
     def test_layers_from_ram_are_more_than_four_times_the_last_cache(self):
         row, = self.bench("--memory", "ram", "--keys", "2048")[1:]
         self.assertEqual(row["memory"], "ram")
@@ -86,6 +91,8 @@ class Decode(support.Case):
     def test_mistakes(self):
         for words, said in [
                 (["--kv", "int9"], "--kv: 'int9' is not one of f32, f16"),
+                (["--kv", "f16/int9"], "--kv: 'int9' is not one of f32, f16"),
+                (["--kv", "f16/f16/f16"], "--kv: 'f16/f16/f16' is 3 types"),
                 (["--rows", "0"], "--rows: 0 is below 1"),
                 (["--keys", "0"], "--keys: 0 is below 1"),
                 (["--page-tokens", "17"], "page_tokens: 17"),
