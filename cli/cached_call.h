@@ -39,7 +39,8 @@ class CachedCall {
   explicit CachedCall(const DecodeWorkload& workload);
 
   std::int64_t layers() const { return std::int64_t(layers_.size()); }
-  /// Of one call, the mean of `calls` in a row.
+  /// Of one call, the mean of `calls` in a row. As in a model, the layer before has just been
+  /// computed, so that threads are awake, which those of `read_seconds` are too.
   double seconds(std::int64_t layer, int calls) const;
   /// Of one plain read of the layer by as many threads, the mean of `reads` in a row.
   double read_seconds(std::int64_t layer, int reads) const;
@@ -48,6 +49,7 @@ class CachedCall {
 
  private:
   void fill(std::mt19937_64& engine);
+  void call(std::int64_t layer) const;
 
   DecodeWorkload workload_;
   KvCache cache_;
