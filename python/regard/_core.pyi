@@ -229,6 +229,5 @@ def torch_load(tensor: Any, parameter: Any, empty_like: Any, /) -> None:
 
 
 def torch_attention(query: Any, key: Any, value: Any, attn_mask: Any, out: Any, is_causal: bool,
-                    scale: float | None, enable_gqa: bool, gradients: bool, threads: int,
-                    /) -> Any:
+                    scale: float | None, enable_gqa: bool, gradients: bool, /) -> Any:
     """For regard.torch: the output, or None where the quick way does not serve."""

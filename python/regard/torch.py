@@ -21,7 +21,6 @@ __all__ = ["replace_sdpa", "scaled_dot_product_attention"]
 
 _core.torch_load(torch.Tensor, torch.nn.Parameter, torch.empty_like)
 _call = _core.torch_attention
-_threads = torch.get_num_threads
 _is_compiling = torch.compiler.is_compiling
 _is_autocast = torch.is_autocast_enabled
 _is_grad_enabled = torch.is_grad_enabled
@@ -73,7 +72,7 @@ def scaled_dot_product_attention(
     if not (_function_modes() or _dispatch_modes() or _tracing_state()
             or forward_ad._current_level >= 0):
         out = _call(query, key, value, attn_mask, None, is_causal, scale, enable_gqa,
-                    _is_grad_enabled(), _threads())
+                    _is_grad_enabled())
         if out is not None:
             return out
     return _general(query, key, value, attn_mask, is_causal, scale, enable_gqa)
@@ -257,7 +256,7 @@ def _compute(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,
     if attn_mask is not None:
         attn_mask = _mask_view(attn_mask, (*batch, query.shape[-2], key.shape[-2]))
     if out.numel() > 0 and _call(*views, attn_mask, _four_axes(out, lead), is_causal, scale, True,
-                                 False, _threads()) is None:
+                                 False) is None:
         raise TypeError("query, key, value, attn_mask: their memory cannot be read")
     return out
 

@@ -36,7 +36,8 @@ struct Call {
 
 Explanation explain(Call& call) {
   Explanation explanation;
-  require(regard::explain(context(), call.inputs.q, call.inputs.k, call.inputs.v,
+  const Context& context = serving(call.inputs.q_array.kind(), call.values.options);
+  require(regard::explain(context, call.inputs.q, call.inputs.k, call.inputs.v,
                           call.results->pretend(), call.values.options, explanation));
   return explanation;
 }
@@ -47,9 +48,10 @@ PyObject* attention(PyObject*, PyObject* const* objects, Py_ssize_t count, PyObj
     // Large arrays are not made for a call that the engine would refuse.
     if (call.results->more()) explain(call);
     const Outputs& outputs = call.results->make();
+    const Context& context = serving(call.inputs.q_array.kind(), call.values.options);
     run_engine([&](std::function<bool()> cancel) {
       call.values.options.cancel = std::move(cancel);
-      return forward(context(), call.inputs.q, call.inputs.k, call.inputs.v, outputs,
+      return forward(context, call.inputs.q, call.inputs.k, call.inputs.v, outputs,
                      call.values.options);
     });
     return call.results->take().release().ptr();

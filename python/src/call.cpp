@@ -1,6 +1,10 @@
 #include "call.h"
 
+#include <algorithm>
 #include <chrono>
+
+#include "libraries.h"
+#include "openmp.h"
 
 namespace regard::python {
 namespace {
@@ -17,11 +21,16 @@ std::int64_t now_ns() {
 
 }  // namespace
 
-const Context& context() {
+const Context& serving(Kind kind, Options& options) {
   static const Context shared;
-  if (handlers_under_way == 0) return shared;
-  static thread_local const Context own(1);
-  return own;
+  if (handlers_under_way > 0) {
+    static thread_local const Context own(1);
+    return own;
+  }
+  if (kind != Kind::torch) return shared;
+  if (options.threads <= 0) options.threads = std::min(torch_threads(), shared.threads());
+  const Context* const openmp = openmp_context(shared.threads());
+  return openmp ? *openmp : shared;
 }
 
 Released::Released() : next_ns_(now_ns() + kPollInterval), state_(PyEval_SaveThread()) {}

@@ -7,15 +7,19 @@
 #include <functional>
 #include <thread>
 
+#include "array.h"
 #include "raise.h"
 #include "regard/context.h"
+#include "regard/options.h"
 #include "regard/status.h"
 
 namespace regard::python {
 
-/// The context of this process, made at the first call. A call made by a signal handler, while its
-/// own thread is inside the engine, gets one of a single thread: the other may be in use.
-const Context& context();
+/// What serves a call on arrays of a library: PyTorch's own threads for tensors, where they can be
+/// had, else those of a context that is made at the first call. Where `options` name no number of
+/// threads, tensors get torch.get_num_threads(). A call made by a signal handler, while its own
+/// thread is inside the engine, gets a single thread: the others may be in use.
+const Context& serving(Kind kind, Options& options);
 
 /// Releases the GIL for its lifetime and lets Python's signal handlers run from time to time.
 /// `cancel` is for Options: true once a handler has raised, the error then being set on return.

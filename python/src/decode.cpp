@@ -74,11 +74,12 @@ nb::object decode_rows(nb::handle q, const Cache& cache, nb::handle sequences, n
   call.take_rows(starts, parents, cache);
   Results results(*call.keywords, call.in, call.values);
   const Outputs& outputs = results.make();
+  const Context& context = serving(call.in.q_array.kind(), call.values.options);
   run_engine([&](std::function<bool()> cancel) {
     call.values.options.cancel = std::move(cancel);
     return cache.read_released([&](const KvCache& held) {
-      return decode(context(), call.in.q, held, call.sequences, {call.starts, call.parents},
-                    outputs, call.values.options);
+      return decode(context, call.in.q, held, call.sequences, {call.starts, call.parents}, outputs,
+                    call.values.options);
     });
   });
   return results.take();

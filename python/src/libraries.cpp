@@ -24,7 +24,8 @@ PyTypeObject* array_type = nullptr;
 Library numpy, torch;
 PyObject* dtype_keyword = nullptr;  ///< ("dtype",)
 PyObject* requires_grad = nullptr;
-PyObject* is_grad_enabled = nullptr;  ///< torch's function
+PyObject* is_grad_enabled = nullptr;  ///< torch's functions
+PyObject* get_num_threads = nullptr;
 std::array<TensorType, 4> tensor_types;
 std::size_t next_type = 0;
 
@@ -37,6 +38,7 @@ void load_torch() {
   }
   torch.empty = nb::object(module.attr("empty")).release().ptr();
   is_grad_enabled = nb::object(module.attr("is_grad_enabled")).release().ptr();
+  get_num_threads = nb::object(module.attr("get_num_threads")).release().ptr();
 }
 
 bool is_torch(PyTypeObject* type) {
@@ -132,6 +134,11 @@ void refuse_gradient(const char* name, nb::handle tensor) {
   raise(PyExc_ValueError, std::string(name) +
                               ": it needs a gradient, and there is no backward "
                               "pass yet; call under torch.no_grad()");
+}
+
+int torch_threads() {
+  if (!torch.empty) load_torch();
+  return int(PyLong_AsLong(nb::steal(checked(PyObject_CallNoArgs(get_num_threads))).ptr()));
 }
 
 void load_numpy() {

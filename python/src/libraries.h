@@ -29,6 +29,9 @@ const dlpack::ExchangeTable* exchange_table(nb::handle type);
 /// Looked up once for each type; the last few are remembered.
 const TensorType& tensor_type(nb::handle object);
 
+/// torch.get_num_threads()
+int torch_threads();
+
 /// Raises ValueError where a torch tensor needs a gradient now.
 void refuse_gradient(const char* name, nb::handle tensor);
 

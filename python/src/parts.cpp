@@ -38,15 +38,16 @@ nb::object attention_varlen(nb::handle q, nb::handle k, nb::handle v, nb::handle
   const Lengths lengths = unlike_lengths(differences(rows), differences(keys));
   values.take(*keywords, lengths.rows, lengths.keys);
   Results results(*keywords, in, values);
+  const Context& context = serving(in.q_array.kind(), values.options);
   if (results.more()) {  // Large arrays are not made for a call that the engine would refuse.
     Explanation explanation;
-    require(explain_varlen(context(), in.q, in.k, in.v, {rows, keys}, results.pretend(),
+    require(explain_varlen(context, in.q, in.k, in.v, {rows, keys}, results.pretend(),
                            values.options, explanation));
   }
   const Outputs& outputs = results.make();
   run_engine([&](std::function<bool()> cancel) {
     values.options.cancel = std::move(cancel);
-    return forward_varlen(context(), in.q, in.k, in.v, {rows, keys}, outputs, values.options);
+    return forward_varlen(context, in.q, in.k, in.v, {rows, keys}, outputs, values.options);
   });
   return results.take();
 }

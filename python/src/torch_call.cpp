@@ -100,7 +100,7 @@ bool take_mask(const View& mask, const View& q, Options& options) {
 }
 
 struct Place {
-  enum Index { query, key, value, mask, out, causal, scale, gqa, gradients, threads, all };
+  enum Index { query, key, value, mask, out, causal, scale, gqa, gradients, all };
 };
 
 /// What Python's `if` would say: NumPy's bools and integers too.
@@ -136,8 +136,7 @@ nb::object attention(PyObject* const* in) {
   if (needs_gradients(in)) return nb::none();
   if (flag(in[Place::causal])) options.causal = Causal::top_left;
   if (in[Place::scale] != Py_None) options.scale = number(in[Place::scale]);
-  const Context& serving = context();
-  options.threads = int(std::clamp(number(in[Place::threads]), 1.0, double(serving.threads())));
+  const Context& context = serving(Kind::torch, options);
 
   nb::object out = nb::borrow(in[Place::out]);
   if (out.is_none()) {
@@ -149,7 +148,7 @@ nb::object attention(PyObject* const* in) {
   outputs.out = {const_cast<void*>(to.data), to.dtype, to.shape, to.strides};
   run_engine([&](std::function<bool()> cancel) {
     options.cancel = std::move(cancel);
-    return forward(serving, q.tensor, k.tensor, v.tensor, outputs, options);
+    return forward(context, q.tensor, k.tensor, v.tensor, outputs, options);
   });
   return out;
 }
@@ -157,7 +156,7 @@ nb::object attention(PyObject* const* in) {
 PyObject* torch_attention(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   return entry([&] {
     if (count != Place::all || !torch.table) {
-      raise(PyExc_TypeError, "torch_attention: regard.torch calls it with 10 arguments");
+      raise(PyExc_TypeError, "torch_attention: regard.torch calls it with 9 arguments");
     }
     return attention(arguments).release().ptr();
   });
