@@ -39,7 +39,7 @@ struct NativeRows {
   [[gnu::always_inline]] static void load(RowAt row, std::int64_t v,
                                           typename Simd<T>::Vector (&x)[N]) {
     const std::byte* from = row.data + v * std::int64_t{sizeof(typename Simd<T>::Vector)};
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int n = 0; n < N; ++n) {
       x[n] = load_anywhere<T>(from + n * std::int64_t{sizeof(typename Simd<T>::Vector)});
     }

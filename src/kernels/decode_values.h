@@ -33,7 +33,7 @@ void add_columns(const Weighted<T>& block, int t, const T* weights, int first, s
   typename Simd<T>::Vector sums[kRows][kVectors];
 #pragma GCC unroll 8
   for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int n = 0; n < kVectors; ++n) sums[r][n] = broadcast(T(0));
   }
   for (int k = 0; k < kTileKeys; k += keys) {
@@ -47,14 +47,14 @@ void add_columns(const Weighted<T>& block, int t, const T* weights, int first, s
       for (int r = 0; r < kRows; ++r) {
         if (!kWhole && !(block.seen[first + r] >> (t * kTileKeys + k + i) & 1)) continue;
         const auto weight = broadcast(p[r * keys + i]);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
         for (int n = 0; n < kVectors; ++n) sums[r][n] = fma(x[n], weight, sums[r][n]);
       }
     }
   }
 #pragma GCC unroll 8
   for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int n = 0; n < kVectors; ++n) {
       T* at = block.out + ((first + r) * block.vectors + v + n) * lanes;
       store(at, load(at) + sums[r][n]);
@@ -62,16 +62,32 @@ void add_columns(const Weighted<T>& block, int t, const T* weights, int first, s
   }
 }
 
-/// From vector v on, kVectors at a time, then half as many, down to what the loader takes together.
+/// Vectors that a row is padded to a multiple of.
+template <class T, class Rows>
+inline constexpr int kPadding = Rows::kColumns / Simd<T>::kLanes;
+
+/// What is left from vector v on, at most kVectors, in one pass: each pass walks all rows of the
+/// tile, and memory gives most where a row is taken from end to end.
 template <class T, class Rows, int kWidth, int kRows, int kVectors, bool kWhole>
-void add_from(const Weighted<T>& block, int t, const T* weights, int first, std::int64_t v) {
+void add_rest(const Weighted<T>& block, int t, const T* weights, int first, std::int64_t v) {
+  if (block.vectors - v == kVectors) {
+    add_columns<T, Rows, kWidth, kRows, kVectors, kWhole>(block, t, weights, first, v);
+  } else if constexpr (kVectors > kPadding<T, Rows>) {
+    add_rest<T, Rows, kWidth, kRows, kVectors - kPadding<T, Rows>, kWhole>(block, t, weights, first,
+                                                                           v);
+  }
+}
+
+/// All columns, kVectors at a time as long as there are so many.
+template <class T, class Rows, int kWidth, int kRows, int kVectors, bool kWhole>
+void add_tile(const Weighted<T>& block, int t, const T* weights, int first) {
+  std::int64_t v = 0;
   for (; v + kVectors <= block.vectors; v += kVectors) {
     add_columns<T, Rows, kWidth, kRows, kVectors, kWhole>(block, t, weights, first, v);
   }
-  if constexpr (kVectors > Rows::kLeast) {
-    if (v < block.vectors) {
-      add_from<T, Rows, kWidth, kRows, kVectors / 2, kWhole>(block, t, weights, first, v);
-    }
+  if constexpr (kVectors > kPadding<T, Rows>) {
+    add_rest<T, Rows, kWidth, kRows, kVectors - kPadding<T, Rows>, kWhole>(block, t, weights, first,
+                                                                           v);
   }
 }
 
@@ -98,7 +114,7 @@ void add_values(const Weighted<T>& block, bool whole) {
   // once for all rows.
   constexpr int rows = Rows::kCheap ? int(smaller(2, kWidth)) : kWidth;
   constexpr int room = Simd<T>::kLanes * int(sizeof(T)) == 64 ? 16 : 8;
-  constexpr int vectors = int(larger(Rows::kLeast, smaller(8, room / rows)));
+  constexpr int vectors = int(larger(Rows::kLeast, room / rows));
   for (int t = 0; t < kTiles; ++t) {
     if (!block.tiles[t].data) continue;
     const T* weights = block.weights + t * kTileKeys * kWidth;
@@ -109,9 +125,9 @@ void add_values(const Weighted<T>& block, bool whole) {
     }
     for (int first = 0; first < kWidth; first += rows) {
       if (whole) {
-        add_from<T, Rows, kWidth, rows, vectors, true>(block, t, weights, first, 0);
+        add_tile<T, Rows, kWidth, rows, vectors, true>(block, t, weights, first);
       } else {
-        add_from<T, Rows, kWidth, rows, vectors, false>(block, t, weights, first, 0);
+        add_tile<T, Rows, kWidth, rows, vectors, false>(block, t, weights, first);
       }
     }
   }

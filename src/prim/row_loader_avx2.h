@@ -18,7 +18,7 @@ template <>
 struct RowLoader<contract::RowFormat::f16> : LoadedRows<1, 1, 8> {
   template <int N>
   [[gnu::always_inline]] static void load(RowAt row, std::int64_t v, __m256 (&x)[N]) {
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int n = 0; n < N; ++n) x[n] = _mm256_cvtph_ps(load_16_bytes(row.data + 16 * (v + n)));
   }
 };
@@ -28,7 +28,7 @@ struct RowLoader<contract::RowFormat::bf16> : EvenOddRows<8> {
   template <int N>
   [[gnu::always_inline]] static void load(RowAt row, std::int64_t v, __m256 (&x)[N]) {
     const __m256i odd = _mm256_set1_epi32(int(0xffff0000));
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int n = 0; n < N; n += 2) {
       const __m256i pairs = _mm256_loadu_si256(
           static_cast<const __m256i*>(static_cast<const void*>(row.data + 16 * (v + n))));
@@ -43,7 +43,7 @@ struct RowLoader<contract::RowFormat::fp8_e5m2> : EvenOddRows<8> {
   template <int N>
   [[gnu::always_inline]] static void load(RowAt row, std::int64_t v, __m256 (&x)[N]) {
     const __m128i upper = _mm_set1_epi16(short(0xff00));
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int n = 0; n < N; n += 2) {
       const __m128i pairs = load_16_bytes(row.data + 8 * (v + n));
       x[n] = _mm256_cvtph_ps(_mm_slli_epi16(pairs, 8));
@@ -68,7 +68,7 @@ struct RowLoader<contract::RowFormat::fp8_e4m3> : EvenOddRows<8> {
   template <int N>
   [[gnu::always_inline]] static void load(RowAt row, std::int64_t v, __m256 (&x)[N]) {
     const __m256 factor = _mm256_set1_ps(0x1p8f);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int n = 0; n < N; n += 2) {
       const __m128i pairs = load_16_bytes(row.data + 8 * (v + n));
       x[n] = widen(_mm_slli_epi16(pairs, 8)) * factor;

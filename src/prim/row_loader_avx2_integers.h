@@ -27,7 +27,7 @@ struct RowLoader<contract::RowFormat::int8> : LoadedRows<1, 1, 8> {
 
   template <int N>
   [[gnu::always_inline]] static void load(RowAt row, std::int64_t v, __m256 (&x)[N]) {
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int n = 0; n < N; ++n) x[n] = load_integers(row.data + 8 * (v + n));
   }
 };
@@ -81,7 +81,7 @@ template <int N, class F>
   if constexpr (N < 4) {
     take.template operator()<N>(v / 4, v % 4, x);
   } else {
-#pragma GCC unroll 2
+#pragma GCC unroll 4
     for (int n = 0; n < N; n += 4) take.template operator()<4>((v + n) / 4, 0, x + n);
   }
 }

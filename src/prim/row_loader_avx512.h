@@ -14,7 +14,7 @@ template <>
 struct RowLoader<contract::RowFormat::f16> : LoadedRows<1, 1, 16> {
   template <int N>
   [[gnu::always_inline]] static void load(RowAt row, std::int64_t v, __m512 (&x)[N]) {
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int n = 0; n < N; ++n) {
       x[n] = _mm512_cvtph_ps(_mm256_loadu_si256(
           static_cast<const __m256i*>(static_cast<const void*>(row.data + 32 * (v + n)))));
@@ -28,7 +28,7 @@ struct RowLoader<contract::RowFormat::bf16> : EvenOddRows<16> {
   template <int N>
   [[gnu::always_inline]] static void load(RowAt row, std::int64_t v, __m512 (&x)[N]) {
     const __m512i odd = _mm512_set1_epi32(int(0xffff0000));
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int n = 0; n < N; n += 2) {
       const __m512i pairs = _mm512_loadu_si512(row.data + 32 * (v + n));
       x[n] = _mm512_castsi512_ps(_mm512_slli_epi32(pairs, 16));
@@ -48,7 +48,7 @@ struct RowLoader<contract::RowFormat::int8> : LoadedRows<1, 1, 16> {
 
   template <int N>
   [[gnu::always_inline]] static void load(RowAt row, std::int64_t v, __m512 (&x)[N]) {
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int n = 0; n < N; ++n) x[n] = load_integers(row.data + 16 * (v + n));
   }
 };
@@ -57,7 +57,7 @@ template <>
 struct RowLoader<contract::RowFormat::int8_32> : LoadedRows<2, 2, 32> {
   template <int N>
   [[gnu::always_inline]] static void load(RowAt row, std::int64_t v, __m512 (&x)[N]) {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int n = 0; n < N; n += 2) {
       const __m512 factor = _mm512_set1_ps(scale_f16(row.scales + v + n));
       x[n] = load_integers(row.data + 16 * (v + n)) * factor;

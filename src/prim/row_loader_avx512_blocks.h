@@ -23,7 +23,7 @@ template <>
 struct RowLoader<contract::RowFormat::q8_0> : BlockRows {
   template <int N>
   [[gnu::always_inline]] static void load(RowAt row, std::int64_t v, __m512 (&x)[N]) {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int n = 0; n < N; n += 2) {
       const std::byte* block = row.data + (v + n) / 2 * 34;
       const __m512 factor = scale(block);
@@ -39,7 +39,7 @@ struct RowLoader<contract::RowFormat::q4_0> : BlockRows {
   template <int N>
   [[gnu::always_inline]] static void load(RowAt row, std::int64_t v, __m512 (&x)[N]) {
     const __m512 integers = _mm512_setr_ps(-8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int n = 0; n < N; n += 2) {
       const std::byte* block = row.data + (v + n) / 2 * 18;
       const __m512 values = integers * scale(block);

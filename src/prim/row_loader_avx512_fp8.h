@@ -24,7 +24,7 @@ struct RowLoader<contract::RowFormat::fp8_e5m2> : Fp8Rows {
   template <int N>
   [[gnu::always_inline]] static void load(RowAt row, std::int64_t v, __m512 (&x)[N]) {
     const __m256i upper = _mm256_set1_epi16(short(0xff00));
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int n = 0; n < N; n += 2) {
       const __m256i pairs = words(row, v + n);
       x[n] = _mm512_cvtph_ps(_mm256_slli_epi16(pairs, 8));
@@ -50,7 +50,7 @@ struct RowLoader<contract::RowFormat::fp8_e4m3> : Fp8Rows {
   template <int N>
   [[gnu::always_inline]] static void load(RowAt row, std::int64_t v, __m512 (&x)[N]) {
     const __m512 factor = _mm512_set1_ps(0x1p8f);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int n = 0; n < N; n += 2) {
       const __m256i pairs = words(row, v + n);
       x[n] = widen(_mm256_slli_epi16(pairs, 8)) * factor;

@@ -38,7 +38,7 @@ template <>
 struct RowLoader<contract::RowFormat::f16> : PairRows<2> {
   template <int N>
   [[gnu::always_inline]] static void load(RowAt row, std::int64_t v, float32x4_t (&x)[N]) {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int n = 0; n < N; n += 2) widen_f16(load_8_halves(row.data + 8 * (v + n)), x + n);
   }
 };
@@ -47,7 +47,7 @@ template <>
 struct RowLoader<contract::RowFormat::bf16> : PairRows<2> {
   template <int N>
   [[gnu::always_inline]] static void load(RowAt row, std::int64_t v, float32x4_t (&x)[N]) {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int n = 0; n < N; n += 2) {
       const uint16x8_t halves = load_8_halves(row.data + 8 * (v + n));
       x[n] = vreinterpretq_f32_u32(vshll_n_u16(vget_low_u16(halves), 16));
@@ -60,7 +60,7 @@ template <>
 struct RowLoader<contract::RowFormat::fp8_e5m2> : PairRows<2> {
   template <int N>
   [[gnu::always_inline]] static void load(RowAt row, std::int64_t v, float32x4_t (&x)[N]) {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int n = 0; n < N; n += 2) {
       widen_f16(vshlq_n_u16(vmovl_u8(load_8_bytes(row.data + 4 * (v + n))), 8), x + n);
     }
@@ -81,7 +81,7 @@ struct RowLoader<contract::RowFormat::fp8_e4m3> : PairRows<2> {
 
   template <int N>
   [[gnu::always_inline]] static void load(RowAt row, std::int64_t v, float32x4_t (&x)[N]) {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int n = 0; n < N; n += 2) {
       widen_f16(halves(load_8_bytes(row.data + 4 * (v + n))), x + n);
       x[n] = x[n] * 0x1p8f;
@@ -95,7 +95,7 @@ struct RowLoader<contract::RowFormat::int8> : PairRows<2> {
   template <int N>
   [[gnu::always_inline]] static void load(RowAt row, std::int64_t v, float32x4_t (&x)[N]) {
     const float scale = scale_f32(row.scales);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int n = 0; n < N; n += 2) {
       const uint8x8_t bytes = load_8_bytes(row.data + 4 * (v + n));
       widen_integers(vreinterpret_s8_u8(bytes), scale, x + n);
@@ -107,7 +107,7 @@ struct RowLoader<contract::RowFormat::int8> : PairRows<2> {
 template <int N>
 [[gnu::always_inline]] inline void load_bytes(const std::byte* elements, std::int64_t first,
                                               float scale, float32x4_t (&x)[N]) {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
   for (int n = 0; n < N; n += 2) {
     const uint8x8_t bytes = load_8_bytes(elements + 4 * (first + n));
     widen_integers(vreinterpret_s8_u8(bytes), scale, x + n);
@@ -119,7 +119,7 @@ template <int N>
 template <int N>
 [[gnu::always_inline]] inline void load_nibbles(const std::byte* elements, std::int64_t first,
                                                 float scale, float32x4_t (&x)[N]) {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
   for (int n = 0; n < N; n += 2) {
     const std::int64_t at = first + n;
     const uint8x8_t bytes = veor_u8(load_8_bytes(elements + 4 * (at % 4)), vdup_n_u8(0x88));
