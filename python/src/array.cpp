@@ -1,6 +1,7 @@
 #include "array.h"
 
 #include <cstring>
+#include <string_view>
 
 #include "libraries.h"
 
@@ -188,8 +189,9 @@ DType Array::dtype() const {
   if (code_ == Code::brain_floats && bits_each_ == 16) return DType::bf16;
   if (code_ == Code::booleans && bits_each_ == 8) return DType::boolean;
   if (code_ == Code::integers && bits_each_ == 64) return DType::i64;
-  raise(PyExc_TypeError, std::string(name_) + ": elements are " + type_name() +
-                             ", not float64, float32, float16 or bfloat16");
+  raise(PyExc_TypeError,
+        std::string(name_) + ": elements are " + type_name() + ", not " +
+            (name_ == std::string_view("mask") ? "bool" : "float64, float32, float16 or bfloat16"));
 }
 
 std::int64_t Array::integer(std::int64_t index) const {

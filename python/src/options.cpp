@@ -44,10 +44,19 @@ Causal causal_of(nb::handle value, std::int64_t sq, std::int64_t skv, bool offse
   return Causal::top_left;
 }
 
+/// What one int means. 0 is refused and is not (-1, 0), which would be unlimited.
+Window last_keys(std::int64_t count) {
+  if (count < 1) {
+    raise(PyExc_ValueError, "window: " + std::to_string(count) +
+                                " is below 1, the row's own key; (-1, -1) is unlimited");
+  }
+  return last_n_keys(count);
+}
+
 Window window_of(nb::handle value) {
-  if (PyLong_Check(value.ptr())) return last_n_keys(integer(Name::window, value));
+  if (PyLong_Check(value.ptr())) return last_keys(integer(Name::window, value));
   const std::vector<std::int64_t> ends = integers(Name::window, value);
-  if (ends.size() == 1) return last_n_keys(ends[0]);
+  if (ends.size() == 1) return last_keys(ends[0]);
   if (ends.size() != 2) {
     raise(PyExc_ValueError, "window: " + std::to_string(ends.size()) +
                                 " numbers; a window is one int or (left, right)");
@@ -142,7 +151,7 @@ void OptionValues::take(const Arguments& arguments, std::int64_t sq, std::int64_
 
 std::vector<std::int64_t> integers(Name name, nb::handle value) {
   std::vector<std::int64_t> found;
-  if (PyLong_Check(value.ptr())) return {integer(name, value)};
+  if (PyLong_Check(value.ptr()) || PyFloat_Check(value.ptr())) return {integer(name, value)};
   if (PyList_Check(value.ptr()) || PyTuple_Check(value.ptr())) {
     const auto length = std::size_t(PySequence_Fast_GET_SIZE(value.ptr()));
     found.reserve(length);

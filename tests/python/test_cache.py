@@ -192,5 +192,7 @@ def test_out_and_half_types():
     memory = np.empty((2, 4, 1, 32), np.float32)
     assert regard.decode(q, cache, sequences, out=memory) is memory
     np.testing.assert_array_equal(memory, wide)
+    with pytest.raises(TypeError, match="cache: 'numpy.ndarray' is no regard.KVCache"):
+        regard.decode(q, q, sequences)
     with pytest.raises(ValueError, match="kv_len"):
         regard.decode(q, cache, sequences, kv_len=[1, 1])
