@@ -192,16 +192,22 @@ auto number(std::int64_t (KvCache::*member)() const noexcept) {
 }
 
 void add_numbers(nb::class_<Cache>& type) {
-  type.def_prop_ro("k_type", [](const Cache& c) { return kv_type_name(c.options().k_type); })
-      .def_prop_ro("v_type", [](const Cache& c) { return kv_type_name(c.options().v_type); })
-      .def_prop_ro("kv_heads", option(&KvCacheOptions::kv_heads))
+  type.def_prop_ro(
+          "k_type", [](const Cache& c) { return kv_type_name(c.options().k_type); },
+          "What K is stored as.")
+      .def_prop_ro(
+          "v_type", [](const Cache& c) { return kv_type_name(c.options().v_type); },
+          "What V is stored as.")
+      .def_prop_ro("kv_heads", option(&KvCacheOptions::kv_heads), "Hkv")
       .def_prop_ro("k_head_size", option(&KvCacheOptions::k_head_size), "D")
       .def_prop_ro("v_head_size", option(&KvCacheOptions::v_head_size), "Dv")
       .def_prop_ro("page_tokens", option(&KvCacheOptions::page_tokens), "Tokens of a page.")
       .def_prop_ro("pages", option(&KvCacheOptions::pages), "Pages of the pool.")
       .def_prop_ro("window", option(&KvCacheOptions::window), "Of a ring; -1: all is held.")
-      .def_prop_ro("keep_first", option(&KvCacheOptions::keep_first))
-      .def_prop_ro("spare", option(&KvCacheOptions::spare))
+      .def_prop_ro("keep_first", option(&KvCacheOptions::keep_first),
+                   "First tokens that a ring holds beside its window.")
+      .def_prop_ro("spare", option(&KvCacheOptions::spare),
+                   "Tokens before the window that a ring keeps.")
       .def_prop_ro("free_pages", number(&KvCache::free_pages), "Pages that no sequence holds.")
       .def_prop_ro("bytes_used", number(&KvCache::bytes_used),
                    "Bytes of pages in use, scales and padding included; shared ones count once.")
