@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from . import _core
 from ._options import require_counts
@@ -11,6 +11,7 @@ from ._options import require_counts
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from ._arrays import Array
     from ._options import Integers, Layout, Options, Stage
 
 
@@ -87,8 +88,8 @@ def _line(row: RowVerdict) -> str:
             f"{row.expected:.9g}; {row.units:.3g} of its bound")
 
 
-def check(q: Any, k: Any, v: Any, out: Any, *, lse: Any = None, weights: Any = None,
-          layout: Layout = "bhsd", rows: Integers | None = None,
+def check(q: Array, k: Array, v: Array, out: Array, *, lse: Array | None = None,
+          weights: Array | None = None, layout: Layout = "bhsd", rows: Integers | None = None,
           weights_stage: Stage = "softmax", sample: int = 0, seed: int = 0,
           worst: int = 5, find_convention: bool = True, **options: Unpack[Options]) -> CheckReport:
     """Judges an attention result, whoever computed it, by the f64 oracle and a derived bound.

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal, TypedDict, Union
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal, SupportsIndex, TypedDict, Union
+
+from ._arrays import Array
 
 Layout = Literal["bhsd", "bshd"]
 Stage = Literal["softmax", "scaled", "capped", "biased"]
-Integers = Union[int, Sequence[int], Any]
+Causal = Union[Literal["none", "top_left", "bottom_right"], bool]
+Precision = Literal["default", "high"]
+Path = Literal["auto", "direct", "tiles", "decode"]
+Statistic = Literal["entropy", "top_keys", "key_mass"]
+Statistics = Union[Literal[True], Statistic, Iterable[Statistic], Mapping[Statistic, int]]
+KVType = Literal["f32", "f16", "bf16", "fp8_e4m3", "fp8_e5m2", "int8", "int8_32", "int4_32",
+                 "q8_0", "q4_0"]
+Integers = Union[SupportsIndex, Sequence[SupportsIndex], Array]
 """One integer, a sequence of them, or a rank-1 array of any integer type."""
 
 
@@ -25,16 +34,16 @@ class Options(TypedDict, total=False):
     """
 
     scale: float | None
-    causal: Literal["none", "top_left", "bottom_right"] | bool
+    causal: Causal | None
     q_offset: Integers | None
     window: int | tuple[int, int] | None
     softcap: float | None
-    bias: Any
-    mask: Any
-    alibi_slopes: Any
-    sinks: Any
+    bias: Array | None
+    mask: Array | None
+    alibi_slopes: Array | None
+    sinks: Array | None
     q_len: Integers | None
     kv_len: Integers | None
-    precision: Literal["default", "high"]
-    path: Literal["auto", "direct", "tiles", "decode"]
-    threads: int
+    precision: Precision | None
+    path: Path | None
+    threads: int | None

@@ -13,7 +13,8 @@ from ._options import require_counts
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ._options import Integers, Layout, Options
+    from ._arrays import Array
+    from ._options import Integers, KVType, Layout, Options
 
 _ROW = np.dtype([("b", "i8"), ("h", "i8"), ("i", "i8"), ("visible", "i8"), ("out_error", "f8"),
                  ("logit_shift", "f8"), ("logit_key", "i8"), ("entropy_change", "f8"),
@@ -66,7 +67,7 @@ class KVReport(NamedTuple):
                 f"{of.entropy_change.value:.3g}, weight_moved {of.weight_moved.value:.3g} at most")
 
 
-def report_kv(q: Any, k: Any, v: Any, types: str | tuple[str, str] | None = None, *,
+def report_kv(q: Array, k: Array, v: Array, types: KVType | tuple[KVType, KVType] | None = None, *,
               cache: _core.KVCache | None = None, sequences: Integers | None = None,
               layout: Layout = "bhsd", sample: int = 0, seed: int = 0,
               **options: Unpack[Options]) -> KVReport:
@@ -101,7 +102,7 @@ def report_kv(q: Any, k: Any, v: Any, types: str | tuple[str, str] | None = None
                     _summary(overall))
 
 
-def _stored(types: str | tuple[str, str] | None, cache: _core.KVCache | None,
+def _stored(types: KVType | tuple[KVType, KVType] | None, cache: _core.KVCache | None,
             sequences: Integers | None) -> tuple[Any, Any]:
     """(k_type, v_type), or (cache, sequences)."""
     if (types is None) == (cache is None):
