@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 
 #include "raise.h"
 
@@ -41,6 +42,28 @@ std::string repr_text(nb::handle value) {
   return nb::cast<std::string>(nb::repr(value));
 }
 
+/// "; did you mean 'scale'?" for softmax_scale, and 'causal' for casual: a name inside the word, or
+/// one that agrees with most of it.
+std::string suggestion(const Signature& signature, PyObject* word) {
+  const std::string given = nb::cast<std::string>(nb::handle(word));
+  nb::list names;
+  for (const Name name : signature.keywords) {
+    const std::string_view known = text(name);
+    if (known.size() > 3 && given.find(known) != std::string::npos) {
+      return "; did you mean '" + std::string(known) + "'?";
+    }
+    names.append(text(name));
+  }
+  const nb::object like =
+      nb::module_::import_("difflib").attr("get_close_matches")(given, names, 1, 0.7);
+  return nb::len(like) == 0 ? "" : "; did you mean " + repr_text(like[0]) + "?";
+}
+
+[[noreturn]] void unexpected(const Signature& signature, PyObject* word) {
+  raise(PyExc_TypeError, function_text(signature) + "got an unexpected keyword argument " +
+                             repr_text(word) + suggestion(signature, word));
+}
+
 }  // namespace
 
 const char* text(Name name) noexcept {
@@ -69,8 +92,7 @@ Arguments::Arguments(const Signature& signature, PyObject* const* values, Py_ssi
     const std::size_t found = find_name(word);
     if (found == kNames ||
         !(takes(signature.keywords, Name(found)) || takes(signature.positional, Name(found)))) {
-      raise(PyExc_TypeError,
-            function_text(signature) + "got an unexpected keyword argument " + repr_text(word));
+      unexpected(signature, word);
     }
     if (given_[found]) {
       raise(PyExc_TypeError,

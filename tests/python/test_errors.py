@@ -54,6 +54,11 @@ REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"out": Q[0].copy()}, ValueError, "out: rank 3 differs from q's 4"),
     ({"out": np.empty_like(Q), "out_dtype": "f64"}, ValueError, "out_dtype: f64 differs"),
     ({"out": Q}, ValueError, "out"),
+    ({"casual": True}, TypeError,
+     "attention() got an unexpected keyword argument 'casual'; did you mean 'causal'?"),
+    ({"softmax_scale": 1.0}, TypeError, "'softmax_scale'; did you mean 'scale'?"),
+    ({"attn_mask": None}, TypeError, "'attn_mask'; did you mean 'mask'?"),
+    ({"window_size": (1, 0)}, TypeError, "'window_size'; did you mean 'window'?"),
     ({"speed": 1}, TypeError, "attention() got an unexpected keyword argument 'speed'"),
 ]
 
