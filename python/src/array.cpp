@@ -177,7 +177,10 @@ bool Array::take_dlpack(Access access) {
 
 std::string Array::type_name() const {
   constexpr const char* kinds[] = {"int", "uint", "float", "bfloat", "bool", "other"};
-  if (code_ == Code::other) return "of another type";
+  if (code_ == Code::other) {
+    const nb::object dtype = nb::getattr(object_, "dtype", nb::none());
+    return dtype.is_none() ? "of another type" : nb::cast<std::string>(nb::str(dtype));
+  }
   const char* kind = kinds[std::size_t(code_)];
   return code_ == Code::booleans ? kind : kind + std::to_string(bits_each_);
 }
