@@ -10,7 +10,8 @@ import pytest
 
 from regard import _core
 
-STUB = pathlib.Path(__file__).resolve().parents[2] / "python" / "regard" / "_core.pyi"
+PACKAGE = pathlib.Path(__file__).resolve().parents[2] / "python" / "regard"
+STUB = PACKAGE / "_core.pyi"
 
 
 def words(text):
@@ -51,3 +52,14 @@ def test_every_option_is_in_the_stub(function):
                   if isinstance(node, ast.FunctionDef) and node.name == function.__name__]
     named = [argument.arg for argument in (*tree.args.args, *tree.args.kwonlyargs)]
     assert named == list(inspect.signature(_core.attention).parameters)
+
+
+def test_results_are_described_alike_in_stub_and_source():
+    def texts(name):
+        tree = ast.parse((PACKAGE / name).read_text())
+        for node in (node for node in tree.body if isinstance(node, ast.ClassDef)):
+            for line in node.body:
+                is_field = isinstance(line, ast.AnnAssign)
+                yield node.name, line.target.id if is_field else line.value.value
+
+    assert list(texts("_results.pyi")) == list(texts("_results.py"))
