@@ -21,7 +21,7 @@ class Info(NamedTuple):
     isas_elsewhere: tuple[str, ...]
     """Those compiled in that it does not run."""
     threads: int
-    """What a call takes unless `threads` says less."""
+    """What a call takes unless `threads` says less; on tensors it is torch.get_num_threads()."""
     threads_reason: str
     threads_by: str
     """What starts them: "pthreadpool" or "std::thread"."""
