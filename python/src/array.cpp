@@ -65,9 +65,12 @@ bool Array::take_buffer(Access access) {
   if (one && *format == '?') code_ = Code::booleans;
   bits_each_ = int(8 * buffer.itemsize);
   data_ = buffer.buf;
-  for (int n = 0; n < rank_; ++n) {
+  Py_ssize_t dense = buffer.itemsize;
+  for (int n = rank_ - 1; n >= 0; --n) {
     shape_[std::size_t(n)] = buffer.shape[n];
-    const Py_ssize_t bytes = buffer.strides[n];
+    // ctypes leaves the strides out, asked for or not: its arrays are dense.
+    const Py_ssize_t bytes = buffer.strides ? buffer.strides[n] : dense;
+    if (!buffer.strides) dense *= buffer.shape[n];
     strides_[std::size_t(n)] = bytes / std::max<Py_ssize_t>(buffer.itemsize, 1);
     if (strides_[std::size_t(n)] * buffer.itemsize != bytes && buffer.shape[n] > 1) {
       raise(PyExc_ValueError, std::string(name_) + ": the stride of axis " + std::to_string(n) +
@@ -148,7 +151,7 @@ bool Array::take_exchanged(const dlpack::ExchangeTable& table) {
   for (std::size_t n = std::size_t(rank_); n-- > 0;) {
     shape_[n] = tensor.shape[n];
     strides_[n] = tensor.strides ? tensor.strides[n] : dense;
-    dense *= shape_[n];
+    if (!tensor.strides) dense *= shape_[n];
   }
   return true;
 }

@@ -1,4 +1,5 @@
 """What goes in and out: kinds of arrays, addresses, strides, memory."""
+import ctypes
 import subprocess
 import sys
 
@@ -75,6 +76,13 @@ def test_buffers_without_numpy() -> None:
     q = normal(3, 8)
     out = regard.attention(memoryview(q), memoryview(q), memoryview(q))
     np.testing.assert_array_equal(out, regard.attention(q, q, q))
+
+
+def test_ctypes_arrays_say_no_strides() -> None:
+    q = normal(3, 8)
+    array = (ctypes.c_float * 8 * 3)(*(tuple(row) for row in q.tolist()))
+    assert memoryview(array).shape == (3, 8)
+    np.testing.assert_array_equal(regard.attention(array, array, array), regard.attention(q, q, q))
 
 
 class Tensor:
