@@ -84,7 +84,8 @@ bool Array::take_buffer(Access access) {
 
 bool Array::take_brain_floats(Access access) {
   const nb::object dtype = object_.attr("dtype");
-  if (!nb::str(dtype.attr("name")).equal(nb::str("bfloat16"))) {
+  if (!nb::str(dtype.attr("name")).equal(nb::str("bfloat16")) ||
+      !nb::cast<bool>(dtype.attr("isnative"))) {
     if (access == Access::write && take_buffer(Access::read)) return false;
     raise(PyExc_TypeError, std::string(name_) + ": elements are " +
                                nb::cast<std::string>(nb::str(dtype)) +

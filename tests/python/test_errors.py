@@ -1,6 +1,7 @@
 """Bad calls: the type of the error, and a sentence that names the argument."""
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 import regard
@@ -16,6 +17,7 @@ REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"q": Q.astype(np.int32)}, TypeError, "q: elements are int32"),
     ({"q": Q.astype(object)}, TypeError, "q: elements are"),
     ({"q": Q.astype(">f4")}, TypeError, "q: elements are"),
+    ({"q": Q.astype(np.dtype(ml_dtypes.bfloat16).newbyteorder())}, TypeError, "q: elements are"),
     ({"q": Q.astype(np.complex64)}, TypeError, "q: elements are"),
     ({"q": [[1.0]]}, TypeError, "q: 'list' is no array"),
     ({"q": None}, TypeError, "q: None is no array"),
