@@ -1,5 +1,6 @@
 #include "array.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "libraries.h"
@@ -134,7 +135,8 @@ bool Array::take_tensor(Access access) {
   if (kind_ != Kind::torch) return take_dlpack(access);
   refuse_gradient(name_, object_);
   // __dlpack__ of a tensor that would need a gradient, were the mode on, refuses; the table does
-  // not.
+  // not. It does not look at the bit that negates either.
+  refuse_negated(name_, object_);
   return type.table ? take_exchanged(*type.table) : take_dlpack(access);
 }
 
@@ -154,7 +156,8 @@ bool Array::take_exchanged(const dlpack::ExchangeTable& table) {
     strides_[n] = tensor.strides ? tensor.strides[n] : dense;
     if (!tensor.strides) dense *= shape_[n];
   }
-  return true;
+  // A shape without memory: fake tensors and the like, freed storage.
+  return tensor.data || std::ranges::find(shape(), 0) != shape().end();
 }
 
 bool Array::take_dlpack(Access access) {

@@ -24,6 +24,7 @@ PyTypeObject* array_type = nullptr;
 Library numpy, torch;
 PyObject* dtype_keyword = nullptr;  ///< ("dtype",)
 PyObject* requires_grad = nullptr;
+PyObject* is_neg = nullptr;
 PyObject* is_grad_enabled = nullptr;  ///< torch's functions
 PyObject* get_num_threads = nullptr;
 std::array<TensorType, 4> tensor_types;
@@ -141,6 +142,13 @@ int torch_threads() {
   return int(PyLong_AsLong(nb::steal(checked(PyObject_CallNoArgs(get_num_threads))).ptr()));
 }
 
+void refuse_negated(const char* name, nb::handle tensor) {
+  if (!truth(nb::steal(checked(PyObject_CallMethodNoArgs(tensor.ptr(), is_neg))))) return;
+  raise(PyExc_ValueError, std::string(name) +
+                              ": its memory holds the negatives of its numbers, as after conj(); "
+                              "pass resolve_neg() of it");
+}
+
 void load_numpy() {
   const nb::module_ module = nb::module_::import_("numpy");
   array_type = reinterpret_cast<PyTypeObject*>(nb::object(module.attr("ndarray")).release().ptr());
@@ -150,6 +158,7 @@ void load_numpy() {
     if (names[n]) numpy.dtypes[n] = module.attr("dtype")(names[n]).release().ptr();
   }
   requires_grad = checked(PyUnicode_InternFromString("requires_grad"));
+  is_neg = checked(PyUnicode_InternFromString("is_neg"));
   dtype_keyword = nb::make_tuple("dtype").release().ptr();
 }
 

@@ -35,6 +35,9 @@ int torch_threads();
 /// Raises ValueError where a torch tensor needs a gradient now.
 void refuse_gradient(const char* name, nb::handle tensor);
 
+/// Raises ValueError where a torch tensor's numbers are the negatives of what its memory holds.
+void refuse_negated(const char* name, nb::handle tensor);
+
 /// Imports NumPy and looks up what calls need; once, when the module is imported.
 void load_numpy();
 
