@@ -15,6 +15,20 @@ bool is_numpy(nb::handle object) {
   return PyObject_TypeCheck(object.ptr(), numpy_array_type()) != 0;
 }
 
+/// What `__dlpack__` gives, null where it cannot export: by the standard a BufferError, or TypeError
+/// where it is older than max_version. Other errors are the caller's to see.
+nb::object exported(nb::handle object, bool writing) {
+  const nb::object method = object.attr("__dlpack__");
+  for (const bool versioned : {writing, !writing}) {  // versioned capsules say what is read-only
+    try {
+      return versioned ? method(nb::arg("max_version") = nb::make_tuple(1, 0)) : method();
+    } catch (nb::python_error& error) {
+      if (!error.matches(PyExc_BufferError) && !error.matches(PyExc_TypeError)) throw;
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string shape_text(std::span<const std::int64_t> shape) {
@@ -130,7 +144,7 @@ void Array::take_type(int code, int bits, int lanes) {
 }
 
 bool Array::take_tensor(Access access) {
-  const TensorType& type = tensor_type(object_);
+  const TensorType type = tensor_type(object_);
   kind_ = type.kind;
   if (kind_ != Kind::torch) return take_dlpack(access);
   refuse_gradient(name_, object_);
@@ -161,12 +175,16 @@ bool Array::take_exchanged(const dlpack::ExchangeTable& table) {
 }
 
 bool Array::take_dlpack(Access access) {
+  const bool writing = access == Access::write;
+  // The capsule itself is given on, which marks it as used: it serves once.
+  const nb::object capsule = exported(object_, writing);
+  if (!capsule.is_valid()) return PyObject_CheckBuffer(object_.ptr()) && take_buffer(access);
   pack_.emplace();
-  if (access == Access::write) {
+  if (writing) {
     nb::ndarray<> tensor;
-    if (!nb::try_cast(object_, tensor, false)) return false;
+    if (!nb::try_cast(capsule, tensor, false)) return false;
     pack_.emplace(tensor);
-  } else if (!nb::try_cast(object_, *pack_, false)) {
+  } else if (!nb::try_cast(capsule, *pack_, false)) {
     return false;
   }
   if (pack_->device_type() != kCpu && pack_->device_type() != kPinned) return false;

@@ -113,18 +113,20 @@ const dlpack::ExchangeTable* exchange_table(nb::handle type) {
   return table->header.major == dlpack::kMajorVersion && table->view_of ? table : nullptr;
 }
 
-const TensorType& tensor_type(nb::handle object) {
+TensorType tensor_type(nb::handle object) {
   PyTypeObject* const type = Py_TYPE(object.ptr());
   for (const TensorType& known : tensor_types) {
     if (known.type == type) return known;
   }
-  // A type that is remembered is kept alive, or another could take its address.
+  nb::object kept = nb::borrow(reinterpret_cast<PyObject*>(type));
+  const TensorType found = {type, is_torch(type) ? Kind::torch : Kind::other, exchange_table(kept)};
+  // A type that is remembered is kept alive, or another could take its address. What runs Python
+  // comes before and after.
   TensorType& place = tensor_types[next_type++ % tensor_types.size()];
   const nb::object before = nb::steal(reinterpret_cast<PyObject*>(place.type));
-  const nb::object after = nb::borrow(reinterpret_cast<PyObject*>(type));
-  place = {type, is_torch(type) ? Kind::torch : Kind::other, exchange_table(after)};
-  Py_INCREF(after.ptr());
-  return place;
+  place = found;
+  kept.release();
+  return found;
 }
 
 void refuse_gradient(const char* name, nb::handle tensor) {

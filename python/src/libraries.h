@@ -27,7 +27,7 @@ struct TensorType {
 const dlpack::ExchangeTable* exchange_table(nb::handle type);
 
 /// Looked up once for each type; the last few are remembered.
-const TensorType& tensor_type(nb::handle object);
+TensorType tensor_type(nb::handle object);
 
 /// torch.get_num_threads()
 int torch_threads();

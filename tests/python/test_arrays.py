@@ -118,6 +118,39 @@ def test_other_libraries_make_their_own_arrays() -> None:
     assert type(mixed) is np.ndarray
 
 
+class Exporter:
+    """What DLPack says of it, whatever that is."""
+
+    def __init__(self, given: object) -> None:
+        self.given = given
+
+    def __dlpack__(self) -> object:
+        if isinstance(self.given, BaseException):
+            raise self.given
+        return self.given
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
+
+
+def test_a_dlpack_capsule_serves_once() -> None:
+    q = normal(2, 5, 16)
+    exporter = Exporter(q.__dlpack__())
+    np.testing.assert_array_equal(regard.attention(q, q, exporter), regard.attention(q, q, q))
+    with pytest.raises(TypeError, match="q: this 'Exporter' gives no memory of the CPU"):
+        regard.attention(exporter, q, q)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), RuntimeError("on fire")], ids=repr)
+def test_errors_of_an_exporter_are_seen(error: BaseException) -> None:
+    q = normal(2, 5, 16)
+    with pytest.raises(type(error)) as raised:
+        regard.attention(q, Exporter(error), q)
+    assert raised.value is error
+    with pytest.raises(TypeError, match="k: this 'Exporter' gives no memory of the CPU"):
+        regard.attention(q, Exporter(BufferError("elsewhere")), q)
+
+
 MEMORY = """
 import resource, numpy as np, regard
 rows, depth = 16384, 64
