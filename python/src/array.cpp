@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "libraries.h"
 
@@ -15,8 +16,8 @@ bool is_numpy(nb::handle object) {
   return PyObject_TypeCheck(object.ptr(), numpy_array_type()) != 0;
 }
 
-/// What `__dlpack__` gives, null where it cannot export: by the standard a BufferError, or TypeError
-/// where it is older than max_version. Other errors are the caller's to see.
+/// What `__dlpack__` gives, null where it cannot export: by the standard a BufferError, or
+/// TypeError where it is older than max_version. Other errors are the caller's to see.
 nb::object exported(nb::handle object, bool writing) {
   const nb::object method = object.attr("__dlpack__");
   for (const bool versioned : {writing, !writing}) {  // versioned capsules say what is read-only
@@ -219,13 +220,17 @@ DType Array::dtype() const {
 
 std::int64_t Array::integer(std::int64_t index) const {
   const char* at = static_cast<const char*>(data_) + index * stride(0) * bits_each_ / 8;
-  const auto read = [at](auto number) {
+  const auto read = [this, at](auto number) {
     std::memcpy(&number, at, sizeof number);
+    if (!std::in_range<std::int64_t>(number)) {
+      raise(PyExc_ValueError,
+            std::string(name_) + ": " + std::to_string(number) + " does not fit 64 bits");
+    }
     return std::int64_t(number);
   };
   const bool is_signed = code_ == Code::integers;
   if (is_signed || code_ == Code::naturals) {
-    if (bits_each_ == 64) return read(std::int64_t{});
+    if (bits_each_ == 64) return is_signed ? read(std::int64_t{}) : read(std::uint64_t{});
     if (bits_each_ == 32) return is_signed ? read(std::int32_t{}) : read(std::uint32_t{});
     if (bits_each_ == 16) return is_signed ? read(std::int16_t{}) : read(std::uint16_t{});
     if (bits_each_ == 8) return is_signed ? read(std::int8_t{}) : read(std::uint8_t{});

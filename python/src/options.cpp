@@ -45,9 +45,12 @@ Causal causal_of(nb::handle value, std::int64_t sq, std::int64_t skv, bool offse
 }
 
 Window window_of(nb::handle value) {
-  if (PyLong_Check(value.ptr())) return last_n_keys(integer(Name::window, value));
   const std::vector<std::int64_t> ends = integers(Name::window, value);
-  if (ends.size() == 1) return last_n_keys(ends[0]);
+  if (ends.size() == 1) {
+    if (ends[0] > 0) return last_n_keys(ends[0]);
+    raise(PyExc_ValueError, "window: " + std::to_string(ends[0]) +
+                                " keys are below 1; (-1, -1) is a window without limits");
+  }
   if (ends.size() != 2) {
     raise(PyExc_ValueError, "window: " + std::to_string(ends.size()) +
                                 " numbers; a window is one int or (left, right)");
@@ -144,10 +147,11 @@ std::vector<std::int64_t> integers(Name name, nb::handle value) {
   std::vector<std::int64_t> found;
   if (PyLong_Check(value.ptr())) return {integer(name, value)};
   if (PyList_Check(value.ptr()) || PyTuple_Check(value.ptr())) {
-    const auto length = std::size_t(PySequence_Fast_GET_SIZE(value.ptr()));
-    found.reserve(length);
-    for (std::size_t n = 0; n < length; ++n) {
-      found.push_back(integer(name, PySequence_Fast_GET_ITEM(value.ptr(), Py_ssize_t(n))));
+    found.reserve(std::size_t(PySequence_Fast_GET_SIZE(value.ptr())));
+    // Asked for again each time, and the item held: __index__ of one may change the list.
+    for (Py_ssize_t n = 0; n < PySequence_Fast_GET_SIZE(value.ptr()); ++n) {
+      const nb::object item = nb::borrow(PySequence_Fast_GET_ITEM(value.ptr(), n));
+      found.push_back(integer(name, item));
     }
     return found;
   }

@@ -29,10 +29,20 @@ inline void checked(int result) {
 /// there is none), OSError, RuntimeError for internal errors.
 void require(const Status& status);
 
+/// Counts a call against Python's recursion limit, which an array's own methods may reach through
+/// it. Raises RecursionError.
+struct Recursion {
+  Recursion() { checked(Py_EnterRecursiveCall(" in a call of regard")); }
+  ~Recursion() { Py_LeaveRecursiveCall(); }
+  Recursion(const Recursion&) = delete;
+  Recursion& operator=(const Recursion&) = delete;
+};
+
 /// Runs `body`, a function that gives a new reference; null with a Python error set if it throws.
 template <class Body>
 PyObject* entry(const Body& body) noexcept {
   try {
+    const Recursion recursion;
     return body();
   } catch (nb::python_error& error) {
     error.restore();

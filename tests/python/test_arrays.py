@@ -151,6 +151,18 @@ def test_errors_of_an_exporter_are_seen(error: BaseException) -> None:
         regard.attention(q, Exporter(BufferError("elsewhere")), q)
 
 
+class Endless:
+    """Asks itself for its memory."""
+
+    def __dlpack__(self) -> object:
+        return regard.attention(self, self, self)
+
+
+def test_recursion_ends_as_python_s_does() -> None:
+    with pytest.raises(RecursionError):
+        regard.attention(Endless(), Endless(), Endless())
+
+
 MEMORY = """
 import resource, numpy as np, regard
 rows, depth = 16384, 64

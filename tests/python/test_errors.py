@@ -29,6 +29,8 @@ REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"q": Q[:, :, :1], "causal": True}, ValueError, "causal: True could mean two things"),
     ({"window": (1, 2, 3)}, ValueError, "window: 3 numbers"),
     ({"window": (-2, 0)}, ValueError, "window: "),
+    ({"window": 0}, ValueError, "window: 0 keys are below 1"),
+    ({"window": -(2**63)}, ValueError, "window: -9223372036854775808 keys are below 1"),
     ({"window": "a"}, TypeError, "window: 'str' is no array"),
     ({"mask": np.ones((4, 4), np.float32)}, ValueError, "mask: dtype f32"),
     ({"mask": np.ones((3, 4), bool)}, ValueError, "mask: axis 2"),
@@ -39,6 +41,8 @@ REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"kv_len": [5]}, ValueError, "kv_len"),
     ({"kv_len": [1.5]}, TypeError, "kv_len: 1.5 is no integer"),
     ({"q_offset": 2**70}, ValueError, "q_offset: "),
+    ({"q_offset": np.array([2**64 - 1], np.uint64)}, ValueError,
+     "q_offset: 18446744073709551615 does not fit 64 bits"),
     ({"rows": [4], "return_weights": True}, ValueError, "rows"),
     ({"rows": [], "return_weights": True}, ValueError, "rows: empty"),
     ({"stats": ["entropi"]}, ValueError, "stats: 'entropi' is none of"),
@@ -83,6 +87,23 @@ def test_addresses_and_strides_that_do_not_fit_elements() -> None:
     fields = np.zeros((4, 8), np.dtype([("a", "f4"), ("b", "i1")]))["a"]
     with pytest.raises(ValueError, match="q: the stride of axis"):
         regard.attention(fields, Q[0, 0], Q[0, 0])
+
+
+class Emptying:
+    """An integer that empties the list it is in."""
+
+    def __init__(self, around: list[object]) -> None:
+        self.around = around
+
+    def __index__(self) -> int:
+        self.around.clear()
+        return 0
+
+
+def test_a_list_may_change_while_it_is_read() -> None:
+    lengths: list[object] = []
+    lengths += [Emptying(lengths), *range(10_000)]
+    np.testing.assert_array_equal(regard.attention(Q, Q, Q, kv_len=lengths), np.zeros_like(Q))
 
 
 def test_arguments_are_counted_as_python_does() -> None:
