@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string>
 
 namespace regard::python {
 
@@ -71,6 +72,9 @@ class Arguments {
  private:
   std::array<PyObject*, std::size_t(Name::count)> given_{};
 };
+
+/// repr(value) for a message: its first line, and of that the first characters.
+std::string repr_text(nb::handle value);
 
 /// Numbers and words of one argument. All raise TypeError or ValueError that says the name.
 double number(Name name, nb::handle value);

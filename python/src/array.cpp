@@ -9,7 +9,9 @@
 namespace regard::python {
 namespace {
 
-constexpr int kCpu = 1;     // DLPack's kDLCPU
+constexpr int kCpu = 1;                    // DLPack's kDLCPU
+constexpr std::size_t kLongestFormat = 8;  // of those that a message shows
+
 constexpr int kPinned = 3;  // and kDLCUDAHost: memory of the CPU too
 
 bool is_numpy(nb::handle object) {
@@ -79,6 +81,7 @@ bool Array::take_buffer(Access access) {
   if (one && std::strchr("bhilqn", *format)) code_ = Code::integers;
   if (one && std::strchr("BHILQN", *format)) code_ = Code::naturals;
   if (one && *format == '?') code_ = Code::booleans;
+  if (code_ == Code::other && std::strlen(format) <= kLongestFormat) format_ = format;
   bits_each_ = int(8 * buffer.itemsize);
   data_ = buffer.buf;
   Py_ssize_t dense = buffer.itemsize;
@@ -105,7 +108,7 @@ bool Array::take_brain_floats(Access access) {
     if (access == Access::write && take_buffer(Access::read)) return false;
     raise(PyExc_TypeError, std::string(name_) + ": elements are " +
                                nb::cast<std::string>(nb::str(dtype)) +
-                               ", not float64, float32, float16 or bfloat16");
+                               ", a type that is not served");
   }
   bits_ = object_.attr("view")("uint16");
   if (!take_buffer(access)) return false;
@@ -115,7 +118,8 @@ bool Array::take_brain_floats(Access access) {
 
 void Array::take_rank(std::size_t axes) {
   if (axes > std::size_t(kMostAxes)) {
-    raise(PyExc_ValueError, std::string(name_) + ": " + std::to_string(axes) + " axes");
+    raise(PyExc_ValueError, std::string(name_) + ": " + std::to_string(axes) +
+                                " axes are more than " + std::to_string(kMostAxes));
   }
   rank_ = int(axes);
 }
@@ -202,20 +206,21 @@ bool Array::take_dlpack(Access access) {
 
 std::string Array::type_name() const {
   constexpr const char* kinds[] = {"int", "uint", "float", "bfloat", "bool", "other"};
-  if (code_ == Code::other) return "of another type";
+  if (code_ == Code::other) {
+    return format_.empty() ? "of another type" : "of the buffer format '" + format_ + "'";
+  }
   const char* kind = kinds[std::size_t(code_)];
   return code_ == Code::booleans ? kind : kind + std::to_string(bits_each_);
 }
 
-DType Array::dtype() const {
+DType Array::dtype(const char* wanted) const {
   if (code_ == Code::floats && bits_each_ == 64) return DType::f64;
   if (code_ == Code::floats && bits_each_ == 32) return DType::f32;
   if (code_ == Code::floats && bits_each_ == 16) return DType::f16;
   if (code_ == Code::brain_floats && bits_each_ == 16) return DType::bf16;
   if (code_ == Code::booleans && bits_each_ == 8) return DType::boolean;
   if (code_ == Code::integers && bits_each_ == 64) return DType::i64;
-  raise(PyExc_TypeError, std::string(name_) + ": elements are " + type_name() +
-                             ", not float64, float32, float16 or bfloat16");
+  raise(PyExc_TypeError, std::string(name_) + ": elements are " + type_name() + ", not " + wanted);
 }
 
 std::int64_t Array::integer(std::int64_t index) const {
@@ -238,8 +243,8 @@ std::int64_t Array::integer(std::int64_t index) const {
   raise(PyExc_TypeError, std::string(name_) + ": elements are " + type_name() + ", not integers");
 }
 
-Tensor Array::view(std::span<const int> axes) const {
-  Tensor tensor{data_, dtype(), {1, 1, 1, 1}, {}};
+Tensor Array::view(std::span<const int> axes, const char* wanted) const {
+  Tensor tensor{data_, dtype(wanted), {1, 1, 1, 1}, {}};
   for (std::size_t n = 0; n < axes.size(); ++n) {
     tensor.shape[std::size_t(axes[n])] = shape_[n];
     tensor.strides[std::size_t(axes[n])] = strides_[n];

@@ -17,12 +17,14 @@ constexpr std::size_t kAlignment = 64;
 /// it is first asked for.
 struct Library {
   PyObject* empty = nullptr;
+  PyObject* keywords = nullptr;  ///< ("dtype",), or ("dtype", "device")
+  PyObject* device = nullptr;    ///< of the CPU, where the library has others
   std::array<PyObject*, kTypes> dtypes{};
 };
 
 PyTypeObject* array_type = nullptr;
+PyTypeObject* bool_type = nullptr;
 Library numpy, torch;
-PyObject* dtype_keyword = nullptr;  ///< ("dtype",)
 PyObject* requires_grad = nullptr;
 PyObject* is_neg = nullptr;
 PyObject* is_grad_enabled = nullptr;  ///< torch's functions
@@ -37,6 +39,8 @@ void load_torch() {
   for (std::size_t n = 0; n < kTypes; ++n) {
     torch.dtypes[n] = nb::object(module.attr(names[n])).release().ptr();
   }
+  torch.keywords = nb::make_tuple("dtype", "device").release().ptr();
+  torch.device = nb::str("cpu").release().ptr();
   torch.empty = nb::object(module.attr("empty")).release().ptr();
   is_grad_enabled = nb::object(module.attr("is_grad_enabled")).release().ptr();
   get_num_threads = nb::object(module.attr("get_num_threads")).release().ptr();
@@ -69,8 +73,8 @@ nb::object shape_tuple(std::span<const std::int64_t> shape) {
 
 nb::object call_empty(Library& library, std::span<const std::int64_t> shape, DType dtype) {
   const nb::object tuple = shape_tuple(shape);
-  PyObject* const arguments[] = {tuple.ptr(), type_object(library, dtype)};
-  return nb::steal(checked(PyObject_Vectorcall(library.empty, arguments, 1, dtype_keyword)));
+  PyObject* const arguments[] = {tuple.ptr(), type_object(library, dtype), library.device};
+  return nb::steal(checked(PyObject_Vectorcall(library.empty, arguments, 1, library.keywords)));
 }
 
 nb::dlpack::dtype dlpack_type(DType dtype) {
@@ -102,6 +106,10 @@ nb::object own_memory(std::span<const std::int64_t> shape, DType dtype) {
 
 PyTypeObject* numpy_array_type() {
   return array_type;
+}
+
+bool is_bool(nb::handle object) {
+  return PyBool_Check(object.ptr()) || Py_TYPE(object.ptr()) == bool_type;
 }
 
 const dlpack::ExchangeTable* exchange_table(nb::handle type) {
@@ -154,6 +162,7 @@ void refuse_negated(const char* name, nb::handle tensor) {
 void load_numpy() {
   const nb::module_ module = nb::module_::import_("numpy");
   array_type = reinterpret_cast<PyTypeObject*>(nb::object(module.attr("ndarray")).release().ptr());
+  bool_type = reinterpret_cast<PyTypeObject*>(nb::object(module.attr("bool_")).release().ptr());
   numpy.empty = nb::object(module.attr("empty")).release().ptr();
   constexpr const char* names[kTypes] = {"float64", "float32", "float16", nullptr, "bool", "int64"};
   for (std::size_t n = 0; n < kTypes; ++n) {
@@ -161,7 +170,7 @@ void load_numpy() {
   }
   requires_grad = checked(PyUnicode_InternFromString("requires_grad"));
   is_neg = checked(PyUnicode_InternFromString("is_neg"));
-  dtype_keyword = nb::make_tuple("dtype").release().ptr();
+  numpy.keywords = nb::make_tuple("dtype").release().ptr();
 }
 
 nb::object empty_array(Kind kind, std::span<const std::int64_t> shape, DType dtype) {

@@ -16,6 +16,9 @@ namespace regard::python {
 /// NumPy's array type.
 PyTypeObject* numpy_array_type();
 
+/// Whether an object is a bool of Python or NumPy.
+bool is_bool(nb::handle object);
+
 /// What is known of a type whose objects speak DLPack.
 struct TensorType {
   PyTypeObject* type = nullptr;

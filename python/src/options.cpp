@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 
+#include "libraries.h"
 #include "raise.h"
 
 namespace regard::python {
@@ -30,12 +31,12 @@ ConstTensor take_last_axes(Name name, nb::handle value, Array& array, std::span<
   if (std::size_t(array.rank()) > axes.size()) {
     bad_rank(name, array, axes.size() == 4 ? "at most 4" : "1 or 2");
   }
-  return array.view(axes.last(std::size_t(array.rank())));
+  return array.view(axes.last(std::size_t(array.rank())), name == Name::mask ? "bool" : kFloats);
 }
 
 Causal causal_of(nb::handle value, std::int64_t sq, std::int64_t skv, bool offset_given) {
-  if (!PyBool_Check(value.ptr())) return Causal(choice(Name::causal, value, kCausal));
-  if (value.ptr() == Py_False) return Causal::none;
+  if (!is_bool(value)) return Causal(choice(Name::causal, value, kCausal));
+  if (!truth(value)) return Causal::none;
   if (sq != skv && !offset_given) {
     raise(PyExc_ValueError, "causal: True could mean two things for " + std::to_string(sq) +
                                 " rows and " + std::to_string(skv) +
@@ -61,6 +62,7 @@ Window window_of(nb::handle value) {
 }  // namespace
 
 Layout layout_of(nb::handle value) {
+  if (value.is_none()) return Layout::bhsd;
   return Layout(choice(Name::layout, value, kLayouts));
 }
 
@@ -179,21 +181,20 @@ DType float_type(Name name, nb::handle value) {
       {"bfloat16", DType::bf16}, {"f64", DType::f64},     {"f32", DType::f32},
       {"f16", DType::f16},       {"bf16", DType::bf16},
   };
-  std::string given;
-  if (PyUnicode_Check(value.ptr())) {
-    given = nb::cast<std::string>(value);
-  } else if (PyType_Check(value.ptr())) {
-    given = nb::cast<std::string>(value.attr("__name__"));
-  } else if (nb::hasattr(value, "name")) {
-    given = nb::cast<std::string>(nb::str(value.attr("name")));
-  } else {
-    given = nb::cast<std::string>(nb::str(value));
-    if (given.starts_with("torch.")) given.erase(0, 6);
+  nb::object given = nb::borrow(value);
+  if (PyType_Check(value.ptr())) {
+    given = value.attr("__name__");
+  } else if (!PyUnicode_Check(value.ptr())) {
+    const bool named = nb::hasattr(value, "name");
+    given = nb::str(named ? nb::object(value.attr("name")) : given).attr("removeprefix")("torch.");
   }
   for (const Word& word : words) {
-    if (given == word.name) return word.dtype;
+    if (PyUnicode_Check(given.ptr()) &&
+        PyUnicode_CompareWithASCIIString(given.ptr(), word.name) == 0) {
+      return word.dtype;
+    }
   }
-  raise(PyExc_TypeError, std::string(text(name)) + ": " + nb::cast<std::string>(nb::repr(value)) +
+  raise(PyExc_TypeError, std::string(text(name)) + ": " + repr_text(value) +
                              " is none of float64, float32, float16 and bfloat16");
 }
 

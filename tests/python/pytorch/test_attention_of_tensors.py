@@ -77,6 +77,13 @@ def test_tensors_without_memory_of_the_cpu() -> None:
         regard.attention(q.int(), q, q)
 
 
+def test_results_are_on_the_cpu_whatever_the_default_device() -> None:
+    q = normal(2, 5, 16)
+    with torch.device("meta"):
+        out = regard.attention(q, q, q)
+    assert out.device.type == "cpu" and torch.equal(out, regard.attention(q, q, q))
+
+
 def test_memory_that_holds_negatives_is_refused() -> None:
     q = normal(2, 5, 16)
     negated = torch.complex(q, q).conj().imag
