@@ -181,7 +181,7 @@ class KVCache:
         k: _Array,
         v: _Array,
         *,
-        layout: Literal["bhsd", "bshd"] = "bhsd",
+        layout: Literal["bhsd", "bshd"] | None = "bhsd",
     ) -> None: ...
     def trim(self, sequence: int, length: int) -> None: ...
     def gather(
@@ -191,8 +191,8 @@ class KVCache:
         end: int | None = None,
         *,
         out_dtype: Any = None,
-        layout: Literal["bhsd", "bshd"] = "bhsd",
-        out: tuple[_Array, _Array] | None = None,
+        layout: Literal["bhsd", "bshd"] | None = "bhsd",
+        out: Sequence[_Array] | None = None,
     ) -> tuple[_Array, _Array]: ...
     def length(self, sequence: int) -> int: ...
     def held_from(self, sequence: int) -> int: ...

@@ -111,14 +111,14 @@ double number(Name name, nb::handle value) {
   return found;
 }
 
-std::int64_t integer(Name name, nb::handle value) {
+std::int64_t integer(const char* name, nb::handle value) {
   const nb::object index = nb::steal(PyNumber_Index(value.ptr()));
   const long long found = index.is_valid() ? PyLong_AsLongLong(index.ptr()) : -1;
   if (found != -1 || !PyErr_Occurred()) return found;
   const bool is_type = PyErr_ExceptionMatches(PyExc_TypeError) != 0;
   PyErr_Clear();
   raise(is_type ? PyExc_TypeError : PyExc_ValueError,
-        std::string(text(name)) + ": " + repr_text(value) +
+        std::string(name) + ": " + repr_text(value) +
             (is_type ? " is no integer" : " does not fit 64 bits"));
 }
 
