@@ -14,6 +14,8 @@
 NB_MODULE(_core, module) {
   namespace nb = nanobind;
   using regard::Explanation;
+  // A cache that a daemon thread uses is alive at the end of the process; that is no leak.
+  nb::set_leak_warnings(false);
   regard::python::load_names();
   regard::python::load_numpy();
   module.attr("__version__") = regard::kVersion;
