@@ -65,5 +65,7 @@ def decode(q: Array, cache: _core.KVCache, sequences: Integers, *, starts: Integ
 
     Source: include/regard/decode.h and docs/kv-cache.md.
     """
+    if not isinstance(cache, _core.KVCache):
+        raise TypeError(f"cache: {type(cache).__name__} is no regard.KVCache")
     return _core.decode(q, cache, sequences, starts, parents, {
         "layout": layout, "out": out, "out_dtype": out_dtype, "return_lse": return_lse, **options})

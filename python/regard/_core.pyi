@@ -370,7 +370,9 @@ class KVCache:
         """A new sequence with the same tokens, shared until one of both is written: its number."""
     def remove(self, sequence: int) -> None:
         """Forgets a sequence and frees its pages."""
-    def append(self, sequence: int, k: Array, v: Array, *, layout: Layout = "bhsd") -> None:
+    def append(
+        self, sequence: int, k: Array, v: Array, *, layout: Layout | None = "bhsd"
+    ) -> None:
         """Appends T tokens behind the others.
 
         Args:
@@ -393,7 +395,7 @@ class KVCache:
         end: int | None = None,
         *,
         out_dtype: FloatType | None = None,
-        layout: Layout = "bhsd",
+        layout: Layout | None = "bhsd",
         out: None = None,
     ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         """Tokens begin to end - 1 as `decode` reads them.
@@ -418,7 +420,7 @@ class KVCache:
         end: int | None = None,
         *,
         out_dtype: FloatType | None = None,
-        layout: Layout = "bhsd",
+        layout: Layout | None = "bhsd",
         out: tuple[OutT, OutT],
     ) -> tuple[OutT, OutT]: ...
     def length(self, sequence: int) -> int:

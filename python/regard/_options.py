@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, SupportsIndex, TypedDict, Union
+from typing import Any, Literal, SupportsIndex, TypedDict, Union
 
 from ._arrays import Array
 
@@ -20,11 +21,20 @@ Integers = Union[SupportsIndex, Sequence[SupportsIndex], Array]
 """One integer, a sequence of them, or a rank-1 array of any integer type."""
 
 
-def require_counts(**numbers: int) -> None:
-    """Raises ValueError, naming it, for one that is below 0."""
-    for name, number in numbers.items():
-        if number < 0:
-            raise ValueError(f"{name}: {number} is below 0")
+def counts(**numbers: Any) -> tuple[int, ...]:
+    """The numbers as ints. Raises TypeError for what is no integer, ValueError for what is not in
+    [0, 2**63), naming the argument."""
+    return tuple(_count(name, number) for name, number in numbers.items())
+
+
+def _count(name: str, number: Any) -> int:
+    try:
+        count = operator.index(number)
+    except TypeError:
+        raise TypeError(f"{name}: {number!r:.80} is no integer") from None
+    if not 0 <= count < 2**63:
+        raise ValueError(f"{name}: {count} is {'below 0' if count < 0 else 'not below 2**63'}")
+    return count
 
 
 class Options(TypedDict, total=False):

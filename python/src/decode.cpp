@@ -68,15 +68,8 @@ struct Call {
   }
 };
 
-const Cache& cache_of(nb::handle object) {
-  if (nb::isinstance<Cache>(object)) return *nb::inst_ptr<Cache>(object);
-  raise(PyExc_TypeError,
-        std::string("cache: '") + Py_TYPE(object.ptr())->tp_name + "' is no regard.KVCache");
-}
-
-nb::object decode_rows(nb::handle q, nb::handle held, nb::handle sequences, nb::handle starts,
+nb::object decode_rows(nb::handle q, const Cache& cache, nb::handle sequences, nb::handle starts,
                        nb::handle parents, const nb::dict& options) {
-  const Cache& cache = cache_of(held);
   Call call(q, cache, sequences, options);
   call.take_rows(starts, parents, cache);
   Results results(*call.keywords, call.in, call.values);
@@ -84,8 +77,8 @@ nb::object decode_rows(nb::handle q, nb::handle held, nb::handle sequences, nb::
   const Context& context = serving(call.in.q_array.kind(), call.values.options);
   run_engine([&](std::function<bool()> cancel) {
     call.values.options.cancel = std::move(cancel);
-    return cache.read_released([&](const KvCache& pages) {
-      return decode(context, call.in.q, pages, call.sequences, {call.starts, call.parents}, outputs,
+    return cache.read_released([&](const KvCache& held) {
+      return decode(context, call.in.q, held, call.sequences, {call.starts, call.parents}, outputs,
                     call.values.options);
     });
   });
@@ -95,8 +88,9 @@ nb::object decode_rows(nb::handle q, nb::handle held, nb::handle sequences, nb::
 }  // namespace
 
 void add_decode(nb::module_& module) {
-  module.def("decode", decode_rows, nb::arg("q"), nb::arg("cache").none(), nb::arg("sequences"),
-             nb::arg("starts").none(), nb::arg("parents").none(), nb::arg("options"));
+  module.def("decode", decode_rows, nb::arg("q").none(), nb::arg("cache"),
+             nb::arg("sequences").none(), nb::arg("starts").none(), nb::arg("parents").none(),
+             nb::arg("options"));
 }
 
 }  // namespace regard::python

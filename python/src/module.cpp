@@ -59,6 +59,8 @@ void add_explanation(nb::module_& module) {
 }  // namespace
 
 NB_MODULE(_core, module) {
+  // A cache that a daemon thread uses is alive at the end of the process; that is no leak.
+  nb::set_leak_warnings(false);
   regard::python::load_names();
   regard::python::load_numpy();
   module.attr("__version__") = regard::kVersion;
