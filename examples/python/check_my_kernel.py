@@ -14,9 +14,9 @@ import regard
 def my_kernel(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:
     """Causal attention as one would first write it, in f32."""
     s = q @ k.swapaxes(-1, -2) / np.sqrt(np.float32(q.shape[-1]))
-    s = np.where(np.tri(*s.shape[-2:], dtype=bool), s, -np.inf)
+    s = np.where(np.tri(*s.shape[-2:], dtype=np.bool_), s, -np.inf)
     p = np.exp(s - s.max(axis=-1, keepdims=True))
-    return p @ v / p.sum(axis=-1, keepdims=True)
+    return np.asarray(p @ v / p.sum(axis=-1, keepdims=True))
 
 
 def main() -> None:

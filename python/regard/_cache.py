@@ -2,19 +2,40 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from . import _core
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from ._arrays import Array, ArrayT, FloatType
     from ._options import Integers, Layout, Options
+    from ._results import Result
 
 
-def decode(q: Any, cache: _core.KVCache, sequences: Integers, *, starts: Integers | None = None,
-           parents: Integers | None = None, layout: Layout = "bhsd", out: Any = None,
-           out_dtype: Any = None, return_lse: bool = False, **options: Unpack[Options]) -> Any:
+@overload
+def decode(
+    q: ArrayT, cache: _core.KVCache, sequences: Integers, *, starts: Integers | None = None,
+    parents: Integers | None = None, layout: Layout = "bhsd", out: None = None,
+    out_dtype: None = None, return_lse: Literal[False] = False, **options: Unpack[Options],
+) -> ArrayT: ...
+@overload
+def decode(
+    q: ArrayT, cache: _core.KVCache, sequences: Integers, *, starts: Integers | None = None,
+    parents: Integers | None = None, layout: Layout = "bhsd", out: Array | None = None,
+    out_dtype: FloatType | None = None, return_lse: Literal[True], **options: Unpack[Options],
+) -> Result[ArrayT]: ...
+@overload
+def decode(
+    q: Array, cache: _core.KVCache, sequences: Integers, *, starts: Integers | None = None,
+    parents: Integers | None = None, layout: Layout = "bhsd", out: Array | None = None,
+    out_dtype: FloatType | None = None, return_lse: bool = False, **options: Unpack[Options],
+) -> Any: ...
+def decode(q: Array, cache: _core.KVCache, sequences: Integers, *, starts: Integers | None = None,
+           parents: Integers | None = None, layout: Layout = "bhsd", out: Array | None = None,
+           out_dtype: FloatType | None = None, return_lse: bool = False,
+           **options: Unpack[Options]) -> Any:
     """Attention of new rows over the cached tokens of their sequences: generating tokens.
 
     Exact over the numbers that the cache holds, sums in f32. The new tokens have been appended
@@ -44,5 +65,7 @@ def decode(q: Any, cache: _core.KVCache, sequences: Integers, *, starts: Integer
 
     Source: include/regard/decode.h and docs/kv-cache.md.
     """
+    if not isinstance(cache, _core.KVCache):
+        raise TypeError(f"cache: {type(cache).__name__} is no regard.KVCache")
     return _core.decode(q, cache, sequences, starts, parents, {
         "layout": layout, "out": out, "out_dtype": out_dtype, "return_lse": return_lse, **options})

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from . import _core
-from ._options import require_counts
+from ._options import counts
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from ._arrays import Array
     from ._options import Integers, Layout, Options, Stage
 
 
@@ -87,8 +88,8 @@ def _line(row: RowVerdict) -> str:
             f"{row.expected:.9g}; {row.units:.3g} of its bound")
 
 
-def check(q: Any, k: Any, v: Any, out: Any, *, lse: Any = None, weights: Any = None,
-          layout: Layout = "bhsd", rows: Integers | None = None,
+def check(q: Array, k: Array, v: Array, out: Array, *, lse: Array | None = None,
+          weights: Array | None = None, layout: Layout = "bhsd", rows: Integers | None = None,
           weights_stage: Stage = "softmax", sample: int = 0, seed: int = 0,
           worst: int = 5, find_convention: bool = True, **options: Unpack[Options]) -> CheckReport:
     """Judges an attention result, whoever computed it, by the f64 oracle and a derived bound.
@@ -114,10 +115,10 @@ def check(q: Any, k: Any, v: Any, out: Any, *, lse: Any = None, weights: Any = N
 
     Source: include/regard/check.h; docs/numerics.md derives the bound.
     """
-    require_counts(sample=sample, seed=seed, worst=worst)
+    sample, seed, worst = counts(sample=sample, seed=seed, worst=worst)
     given = {"layout": layout, "rows": rows, "weights_stage": weights_stage, **options}
     passed, there, checked, failed, units, rms, verdicts, convention = _core.check(
-        q, k, v, (out, lse, weights), (sample, seed, worst, find_convention), given)
+        q, k, v, (out, lse, weights), (sample, seed, worst, bool(find_convention)), given)
     return CheckReport(passed, there, checked, failed, units, rms,
                        tuple(RowVerdict(*verdict) for verdict in verdicts),
                        Convention(*convention) if convention else None)

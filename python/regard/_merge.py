@@ -9,11 +9,13 @@ from . import _core
 from ._results import Result
 
 if TYPE_CHECKING:
+    from ._arrays import Array, ArrayT, FloatType
     from ._options import Layout
 
 
-def merge(parts: Sequence[Any], *, sinks: Any = None, layout: Layout = "bhsd", out: Any = None,
-          lse: Any = None, out_dtype: Any = None) -> Result:
+def merge(parts: Sequence[Result[ArrayT] | tuple[ArrayT, Array]], *, sinks: Array | None = None,
+          layout: Layout = "bhsd", out: Array | None = None, lse: Array | None = None,
+          out_dtype: FloatType | None = None) -> Result[ArrayT]:
     """Puts attention over parts of the keys together: the result over all of them.
 
     With lse_n the log-sum-exp of part n: lse = ln(sum_n e^lse_n + e^sink) and out = sum_n

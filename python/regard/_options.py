@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal, TypedDict, Union
+import operator
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, SupportsIndex, TypedDict, Union
+
+from ._arrays import Array
 
 Layout = Literal["bhsd", "bshd"]
 Stage = Literal["softmax", "scaled", "capped", "biased"]
-Integers = Union[int, Sequence[int], Any]
+Causal = Union[Literal["none", "top_left", "bottom_right"], bool]
+Precision = Literal["default", "high"]
+Path = Literal["auto", "direct", "tiles", "decode"]
+Statistic = Literal["entropy", "top_keys", "key_mass"]
+Statistics = Union[Literal[True], Statistic, Iterable[Statistic], Mapping[Statistic, int]]
+KVType = Literal["f32", "f16", "bf16", "fp8_e4m3", "fp8_e5m2", "int8", "int8_32", "int4_32",
+                 "q8_0", "q4_0"]
+Integers = Union[SupportsIndex, Sequence[SupportsIndex], Array]
 """One integer, a sequence of them, or a rank-1 array of any integer type."""
 
 
-def require_counts(**numbers: int) -> None:
-    """Raises ValueError, naming it, for one that is below 0."""
-    for name, number in numbers.items():
-        if number < 0:
-            raise ValueError(f"{name}: {number} is below 0")
+def counts(**numbers: Any) -> tuple[int, ...]:
+    """The numbers as ints. Raises TypeError for what is no integer, ValueError for what is not in
+    [0, 2**63), naming the argument."""
+    return tuple(_count(name, number) for name, number in numbers.items())
+
+
+def _count(name: str, number: Any) -> int:
+    try:
+        count = operator.index(number)
+    except TypeError:
+        raise TypeError(f"{name}: {number!r:.80} is no integer") from None
+    if not 0 <= count < 2**63:
+        raise ValueError(f"{name}: {count} is {'below 0' if count < 0 else 'not below 2**63'}")
+    return count
 
 
 class Options(TypedDict, total=False):
@@ -25,16 +44,16 @@ class Options(TypedDict, total=False):
     """
 
     scale: float | None
-    causal: Literal["none", "top_left", "bottom_right"] | bool
+    causal: Causal | None
     q_offset: Integers | None
     window: int | tuple[int, int] | None
     softcap: float | None
-    bias: Any
-    mask: Any
-    alibi_slopes: Any
-    sinks: Any
+    bias: Array | None
+    mask: Array | None
+    alibi_slopes: Array | None
+    sinks: Array | None
     q_len: Integers | None
     kv_len: Integers | None
-    precision: Literal["default", "high"]
-    path: Literal["auto", "direct", "tiles", "decode"]
-    threads: int
+    precision: Precision | None
+    path: Path | None
+    threads: int | None

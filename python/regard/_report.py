@@ -8,12 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
-from ._options import require_counts
+from ._options import counts
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ._options import Integers, Layout, Options
+    from ._arrays import Array
+    from ._options import Integers, KVType, Layout, Options
 
 _ROW = np.dtype([("b", "i8"), ("h", "i8"), ("i", "i8"), ("visible", "i8"), ("out_error", "f8"),
                  ("logit_shift", "f8"), ("logit_key", "i8"), ("entropy_change", "f8"),
@@ -66,7 +67,7 @@ class KVReport(NamedTuple):
                 f"{of.entropy_change.value:.3g}, weight_moved {of.weight_moved.value:.3g} at most")
 
 
-def report_kv(q: Any, k: Any, v: Any, types: str | tuple[str, str] | None = None, *,
+def report_kv(q: Array, k: Array, v: Array, types: KVType | tuple[KVType, KVType] | None = None, *,
               cache: _core.KVCache | None = None, sequences: Integers | None = None,
               layout: Layout = "bhsd", sample: int = 0, seed: int = 0,
               **options: Unpack[Options]) -> KVReport:
@@ -94,26 +95,28 @@ def report_kv(q: Any, k: Any, v: Any, types: str | tuple[str, str] | None = None
 
     Source: include/regard/kv_report.h.
     """
-    require_counts(sample=sample, seed=seed)
+    sample, seed = counts(sample=sample, seed=seed)
     rows, heads, overall = _core.report_kv(q, k, v, _stored(types, cache, sequences),
                                            (sample, seed), {"layout": layout, **options})
     return KVReport(np.array(rows, dtype=_ROW), tuple(_summary(head) for head in heads),
                     _summary(overall))
 
 
-def _stored(types: str | tuple[str, str] | None, cache: _core.KVCache | None,
+def _stored(types: KVType | tuple[KVType, KVType] | None, cache: _core.KVCache | None,
             sequences: Integers | None) -> tuple[Any, Any]:
     """(k_type, v_type), or (cache, sequences)."""
     if (types is None) == (cache is None):
         raise TypeError("types: give either types or a cache, and not both")
-    if types is None:
+    if cache is not None:
+        if not isinstance(cache, _core.KVCache):
+            raise TypeError(f"cache: {type(cache).__name__} is no regard.KVCache")
         if sequences is None:
             raise TypeError("sequences: a cache is given, but not which of its sequences")
         return cache, sequences
-    names = (types, types) if isinstance(types, str) else tuple(types)
-    if len(names) != 2 or not all(isinstance(name, str) for name in names):
+    names = (types, types) if isinstance(types, str) else types
+    if not isinstance(names, (tuple, list)) or [type(name) for name in names] != [str, str]:
         raise TypeError(f"types: {types!r} is neither a name nor a pair of names")
-    return names
+    return names[0], names[1]
 
 
 def _summary(numbers: tuple[Any, ...]) -> KVSummary:

@@ -2,20 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from . import _core
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ._options import Integers, Layout, Options
+    from ._arrays import Array, ArrayT, FloatType
+    from ._options import Integers, Layout, Options, Statistics
+    from ._results import Result
 
 
-def attention_varlen(q: Any, k: Any, v: Any, q_starts: Integers, kv_starts: Integers | None = None,
-                     *, layout: Layout = "bhsd", out: Any = None, out_dtype: Any = None,
-                     return_lse: bool = False, stats: Iterable[str] | dict[str, Any] | None = None,
+@overload
+def attention_varlen(
+    q: ArrayT, k: Array, v: Array, q_starts: Integers, kv_starts: Integers | None = None, *,
+    layout: Layout = "bhsd", out: None = None, out_dtype: None = None,
+    return_lse: Literal[False] = False, stats: None = None, **options: Unpack[Options],
+) -> ArrayT: ...
+@overload
+def attention_varlen(
+    q: ArrayT, k: Array, v: Array, q_starts: Integers, kv_starts: Integers | None = None, *,
+    layout: Layout = "bhsd", out: Array | None = None, out_dtype: FloatType | None = None,
+    return_lse: Literal[True], stats: Statistics | None = None, **options: Unpack[Options],
+) -> Result[ArrayT]: ...
+@overload
+def attention_varlen(
+    q: ArrayT, k: Array, v: Array, q_starts: Integers, kv_starts: Integers | None = None, *,
+    layout: Layout = "bhsd", out: Array | None = None, out_dtype: FloatType | None = None,
+    return_lse: bool = False, stats: Statistics, **options: Unpack[Options],
+) -> Result[ArrayT]: ...
+@overload
+def attention_varlen(
+    q: Array, k: Array, v: Array, q_starts: Integers, kv_starts: Integers | None = None, *,
+    layout: Layout = "bhsd", out: Array | None = None, out_dtype: FloatType | None = None,
+    return_lse: bool = False, stats: Statistics | None = None, **options: Unpack[Options],
+) -> Any: ...
+def attention_varlen(q: Array, k: Array, v: Array, q_starts: Integers,
+                     kv_starts: Integers | None = None, *, layout: Layout = "bhsd",
+                     out: Array | None = None, out_dtype: FloatType | None = None,
+                     return_lse: bool = False, stats: Statistics | None = None,
                      **options: Unpack[Options]) -> Any:
     """Attention of sequences of several lengths that lie behind one another, without padding.
 

@@ -99,6 +99,9 @@ def attention_forward(
     Errors: ValueError for dropout, for tensors that need gradients and for paged caches.
     """
     _refuse(dropout, (query, key, value), rest)
+    if torch.is_autocast_enabled("cpu"):
+        dtype = torch.get_autocast_dtype("cpu")
+        query, key, value = (x.to(dtype) for x in (query, key, value))
     causal = is_causal if is_causal is not None else getattr(module, "is_causal", True)
     causal = bool(causal) and attention_mask is None and query.shape[2] > 1
     options = _mask_options(attention_mask, causal, position_bias)

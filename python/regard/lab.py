@@ -16,12 +16,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ._arrays import ArrayT
+
 Array = npt.NDArray[Any]
 
 __all__ = ["block_attention", "causal_attention", "entropy", "plain_attention"]
 
 
-def causal_attention(x: Any, wq: Any, wk: Any, wv: Any, scale: bool = True) -> tuple[Any, Any]:
+def causal_attention(x: ArrayT, wq: ArrayT, wk: ArrayT, wv: ArrayT,
+                     scale: bool = True) -> tuple[ArrayT, ArrayT]:
     """Single-head causal self-attention of the tokens in x, by the engine.
 
     With q = x wq, k = x wk and v = x wv it is softmax(q k' / sqrt(d_head)) v, token i reading
@@ -42,7 +45,8 @@ def causal_attention(x: Any, wq: Any, wk: Any, wv: Any, scale: bool = True) -> t
     _require_lab_shapes(x, wq, wk, wv)
     from . import attention
 
-    result = attention(x @ wq, x @ wk, x @ wv, causal="top_left", scale=None if scale else 1.0,
+    q, k, v = (_product(x, weights) for weights in (wq, wk, wv))
+    result = attention(q, k, v, causal="top_left", scale=None if scale else 1.0,
                        return_weights=True)
     return result.out, result.weights
 
@@ -103,6 +107,10 @@ def entropy(weights: npt.ArrayLike) -> Array:
     """-sum p ln p in nats over the last axis of `weights`, which loses it; 0 ln 0 is 0."""
     p = np.asarray(weights, dtype=np.float64)
     return np.asarray(-np.sum(p * np.log(np.where(p > 0, p, 1.0)), axis=-1))
+
+
+def _product(x: Any, weights: Any) -> Any:
+    return x @ weights
 
 
 def _require_lab_shapes(x: Any, wq: Any, wk: Any, wv: Any) -> None:

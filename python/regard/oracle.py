@@ -2,22 +2,56 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from . import _core
 from ._results import Result
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     from typing_extensions import Unpack
 
+    from ._arrays import Array, ArrayT
     from ._options import Integers, Layout, Options, Stage
 
 __all__ = ["attention"]
 
 
-def attention(q: Any, k: Any, v: Any, *, layout: Layout = "bhsd", rows: Integers | None = None,
-              return_lse: bool = False, return_weights: bool = False,
-              weights_stage: Stage = "softmax",
+@overload
+def attention(
+    q: npt.NDArray[Any], k: Array, v: Array, *, layout: Layout = "bhsd",
+    rows: Integers | None = None, return_lse: Literal[False] = False,
+    return_weights: Literal[False] = False, weights_stage: Stage = "softmax",
+    **options: Unpack[Options],
+) -> npt.NDArray[np.float64]: ...
+@overload
+def attention(
+    q: ArrayT, k: Array, v: Array, *, layout: Layout = "bhsd", rows: Integers | None = None,
+    return_lse: Literal[False] = False, return_weights: Literal[False] = False,
+    weights_stage: Stage = "softmax", **options: Unpack[Options],
+) -> ArrayT: ...
+@overload
+def attention(
+    q: Array, k: Array, v: Array, *, layout: Layout = "bhsd", rows: Integers | None = None,
+    return_lse: Literal[True], return_weights: bool = False, weights_stage: Stage = "softmax",
+    **options: Unpack[Options],
+) -> Result: ...
+@overload
+def attention(
+    q: Array, k: Array, v: Array, *, layout: Layout = "bhsd", rows: Integers | None = None,
+    return_lse: bool = False, return_weights: Literal[True], weights_stage: Stage = "softmax",
+    **options: Unpack[Options],
+) -> Result: ...
+@overload
+def attention(
+    q: Array, k: Array, v: Array, *, layout: Layout = "bhsd", rows: Integers | None = None,
+    return_lse: bool = False, return_weights: bool = False, weights_stage: Stage = "softmax",
+    **options: Unpack[Options],
+) -> Any: ...
+def attention(q: Array, k: Array, v: Array, *, layout: Layout = "bhsd",
+              rows: Integers | None = None, return_lse: bool = False,
+              return_weights: bool = False, weights_stage: Stage = "softmax",
               **options: Unpack[Options]) -> Any:
     """Attention as `regard.attention` defines it, exact to the last bits of f64, and slow.
 

@@ -191,6 +191,8 @@ def _broadcast(what: str, *shapes: torch.Size) -> tuple[int, ...]:
 def _batch_shape(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,
                  enable_gqa: bool) -> tuple[int, ...]:
     """The output's axes before the last two. Checks all axes of the three."""
+    if query.shape[-1] == 0:
+        raise ValueError("query: head size 0, it must be at least 1")
     if key.shape[-1] != query.shape[-1]:
         raise ValueError(f"key: head size {key.shape[-1]} differs from query's {query.shape[-1]}")
     if value.shape[-2] != key.shape[-2]:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 
 #include "raise.h"
 
@@ -37,11 +38,39 @@ std::string function_text(const Signature& signature) {
   return std::string(signature.function) + "() ";
 }
 
-std::string repr_text(nb::handle value) {
-  return nb::cast<std::string>(nb::repr(value));
+/// "; did you mean 'scale'?" for softmax_scale, and 'causal' for casual: a name inside the word, or
+/// one that agrees with most of it.
+std::string suggestion(const Signature& signature, PyObject* word) {
+  const std::string given = nb::cast<std::string>(nb::handle(word));
+  nb::list names;
+  for (const Name name : signature.keywords) {
+    const std::string_view known = text(name);
+    if (known.size() > 3 && given.find(known) != std::string::npos) {
+      return "; did you mean '" + std::string(known) + "'?";
+    }
+    names.append(text(name));
+  }
+  const nb::object like =
+      nb::module_::import_("difflib").attr("get_close_matches")(given, names, 1, 0.7);
+  return nb::len(like) == 0 ? "" : "; did you mean " + repr_text(like[0]) + "?";
+}
+
+[[noreturn]] void unexpected(const Signature& signature, PyObject* word) {
+  raise(PyExc_TypeError, function_text(signature) + "got an unexpected keyword argument " +
+                             repr_text(word) + suggestion(signature, word));
 }
 
 }  // namespace
+
+std::string repr_text(nb::handle value) {
+  constexpr Py_ssize_t most = 80;
+  const nb::object text = nb::repr(value);
+  const Py_ssize_t length = PyUnicode_GetLength(text.ptr());
+  const Py_ssize_t line = PyUnicode_FindChar(text.ptr(), '\n', 0, length, 1);
+  const Py_ssize_t end = std::min(line < 0 ? length : line, most);
+  const nb::object shown = nb::steal(checked(PyUnicode_Substring(text.ptr(), 0, end)));
+  return nb::cast<std::string>(shown) + (end < length ? "..." : "");
+}
 
 const char* text(Name name) noexcept {
   return kTexts[std::size_t(name)];
@@ -69,8 +98,7 @@ Arguments::Arguments(const Signature& signature, PyObject* const* values, Py_ssi
     const std::size_t found = find_name(word);
     if (found == kNames ||
         !(takes(signature.keywords, Name(found)) || takes(signature.positional, Name(found)))) {
-      raise(PyExc_TypeError,
-            function_text(signature) + "got an unexpected keyword argument " + repr_text(word));
+      unexpected(signature, word);
     }
     if (given_[found]) {
       raise(PyExc_TypeError,
@@ -95,21 +123,24 @@ Arguments::Arguments(const Signature& signature, PyObject* const* values, Py_ssi
 double number(Name name, nb::handle value) {
   const double found = PyFloat_AsDouble(value.ptr());
   if (found == -1.0 && PyErr_Occurred()) {
-    if (!PyErr_ExceptionMatches(PyExc_TypeError)) nb::raise_python_error();
+    const bool too_large = PyErr_ExceptionMatches(PyExc_OverflowError) != 0;
+    if (!too_large && !PyErr_ExceptionMatches(PyExc_TypeError)) nb::raise_python_error();
     PyErr_Clear();
-    raise(PyExc_TypeError, std::string(text(name)) + ": " + repr_text(value) + " is no number");
+    raise(too_large ? PyExc_ValueError : PyExc_TypeError,
+          std::string(text(name)) + ": " + repr_text(value) +
+              (too_large ? " is beyond the largest f64" : " is no number"));
   }
   return found;
 }
 
-std::int64_t integer(Name name, nb::handle value) {
+std::int64_t integer(const char* name, nb::handle value) {
   const nb::object index = nb::steal(PyNumber_Index(value.ptr()));
   const long long found = index.is_valid() ? PyLong_AsLongLong(index.ptr()) : -1;
   if (found != -1 || !PyErr_Occurred()) return found;
   const bool is_type = PyErr_ExceptionMatches(PyExc_TypeError) != 0;
   PyErr_Clear();
   raise(is_type ? PyExc_TypeError : PyExc_ValueError,
-        std::string(text(name)) + ": " + repr_text(value) +
+        std::string(name) + ": " + repr_text(value) +
             (is_type ? " is no integer" : " does not fit 64 bits"));
 }
 

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string>
 
 namespace regard::python {
 
@@ -72,9 +73,15 @@ class Arguments {
   std::array<PyObject*, std::size_t(Name::count)> given_{};
 };
 
+/// repr(value) for a message: its first line, and of that the first characters.
+std::string repr_text(nb::handle value);
+
 /// Numbers and words of one argument. All raise TypeError or ValueError that says the name.
 double number(Name name, nb::handle value);
-std::int64_t integer(Name name, nb::handle value);
+std::int64_t integer(const char* name, nb::handle value);
+inline std::int64_t integer(Name name, nb::handle value) {
+  return integer(text(name), value);
+}
 bool truth(nb::handle value);
 /// The position of a str among `words`.
 std::size_t choice(Name name, nb::handle value, std::span<const char* const> words);

@@ -1,17 +1,35 @@
 #include "array.h"
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "libraries.h"
 
 namespace regard::python {
 namespace {
 
-constexpr int kCpu = 1;     // DLPack's kDLCPU
+constexpr int kCpu = 1;                    // DLPack's kDLCPU
+constexpr std::size_t kLongestFormat = 8;  // of those that a message shows
+
 constexpr int kPinned = 3;  // and kDLCUDAHost: memory of the CPU too
 
 bool is_numpy(nb::handle object) {
   return PyObject_TypeCheck(object.ptr(), numpy_array_type()) != 0;
+}
+
+/// What `__dlpack__` gives, null where it cannot export: by the standard a BufferError, or
+/// TypeError where it is older than max_version. Other errors are the caller's to see.
+nb::object exported(nb::handle object, bool writing) {
+  const nb::object method = object.attr("__dlpack__");
+  for (const bool versioned : {writing, !writing}) {  // versioned capsules say what is read-only
+    try {
+      return versioned ? method(nb::arg("max_version") = nb::make_tuple(1, 0)) : method();
+    } catch (nb::python_error& error) {
+      if (!error.matches(PyExc_BufferError) && !error.matches(PyExc_TypeError)) throw;
+    }
+  }
+  return {};
 }
 
 }  // namespace
@@ -63,11 +81,15 @@ bool Array::take_buffer(Access access) {
   if (one && std::strchr("bhilqn", *format)) code_ = Code::integers;
   if (one && std::strchr("BHILQN", *format)) code_ = Code::naturals;
   if (one && *format == '?') code_ = Code::booleans;
+  if (code_ == Code::other && std::strlen(format) <= kLongestFormat) format_ = format;
   bits_each_ = int(8 * buffer.itemsize);
   data_ = buffer.buf;
-  for (int n = 0; n < rank_; ++n) {
+  Py_ssize_t dense = buffer.itemsize;
+  for (int n = rank_ - 1; n >= 0; --n) {
     shape_[std::size_t(n)] = buffer.shape[n];
-    const Py_ssize_t bytes = buffer.strides[n];
+    // ctypes leaves the strides out, asked for or not: its arrays are dense.
+    const Py_ssize_t bytes = buffer.strides ? buffer.strides[n] : dense;
+    if (!buffer.strides) dense *= buffer.shape[n];
     strides_[std::size_t(n)] = bytes / std::max<Py_ssize_t>(buffer.itemsize, 1);
     if (strides_[std::size_t(n)] * buffer.itemsize != bytes && buffer.shape[n] > 1) {
       raise(PyExc_ValueError, std::string(name_) + ": the stride of axis " + std::to_string(n) +
@@ -81,11 +103,12 @@ bool Array::take_buffer(Access access) {
 
 bool Array::take_brain_floats(Access access) {
   const nb::object dtype = object_.attr("dtype");
-  if (!nb::str(dtype.attr("name")).equal(nb::str("bfloat16"))) {
+  if (!nb::str(dtype.attr("name")).equal(nb::str("bfloat16")) ||
+      !nb::cast<bool>(dtype.attr("isnative"))) {
     if (access == Access::write && take_buffer(Access::read)) return false;
     raise(PyExc_TypeError, std::string(name_) + ": elements are " +
                                nb::cast<std::string>(nb::str(dtype)) +
-                               ", not float64, float32, float16 or bfloat16");
+                               ", a type that is not served");
   }
   bits_ = object_.attr("view")("uint16");
   if (!take_buffer(access)) return false;
@@ -95,7 +118,8 @@ bool Array::take_brain_floats(Access access) {
 
 void Array::take_rank(std::size_t axes) {
   if (axes > std::size_t(kMostAxes)) {
-    raise(PyExc_ValueError, std::string(name_) + ": " + std::to_string(axes) + " axes");
+    raise(PyExc_ValueError, std::string(name_) + ": " + std::to_string(axes) +
+                                " axes are more than " + std::to_string(kMostAxes));
   }
   rank_ = int(axes);
 }
@@ -125,12 +149,13 @@ void Array::take_type(int code, int bits, int lanes) {
 }
 
 bool Array::take_tensor(Access access) {
-  const TensorType& type = tensor_type(object_);
+  const TensorType type = tensor_type(object_);
   kind_ = type.kind;
   if (kind_ != Kind::torch) return take_dlpack(access);
   refuse_gradient(name_, object_);
   // __dlpack__ of a tensor that would need a gradient, were the mode on, refuses; the table does
-  // not.
+  // not. It does not look at the bit that negates either.
+  refuse_negated(name_, object_);
   return type.table ? take_exchanged(*type.table) : take_dlpack(access);
 }
 
@@ -148,18 +173,23 @@ bool Array::take_exchanged(const dlpack::ExchangeTable& table) {
   for (std::size_t n = std::size_t(rank_); n-- > 0;) {
     shape_[n] = tensor.shape[n];
     strides_[n] = tensor.strides ? tensor.strides[n] : dense;
-    dense *= shape_[n];
+    if (!tensor.strides) dense *= shape_[n];
   }
-  return true;
+  // A shape without memory: fake tensors and the like, freed storage.
+  return tensor.data || std::ranges::find(shape(), 0) != shape().end();
 }
 
 bool Array::take_dlpack(Access access) {
+  const bool writing = access == Access::write;
+  // The capsule itself is given on, which marks it as used: it serves once.
+  const nb::object capsule = exported(object_, writing);
+  if (!capsule.is_valid()) return PyObject_CheckBuffer(object_.ptr()) && take_buffer(access);
   pack_.emplace();
-  if (access == Access::write) {
+  if (writing) {
     nb::ndarray<> tensor;
-    if (!nb::try_cast(object_, tensor, false)) return false;
+    if (!nb::try_cast(capsule, tensor, false)) return false;
     pack_.emplace(tensor);
-  } else if (!nb::try_cast(object_, *pack_, false)) {
+  } else if (!nb::try_cast(capsule, *pack_, false)) {
     return false;
   }
   if (pack_->device_type() != kCpu && pack_->device_type() != kPinned) return false;
@@ -176,31 +206,38 @@ bool Array::take_dlpack(Access access) {
 
 std::string Array::type_name() const {
   constexpr const char* kinds[] = {"int", "uint", "float", "bfloat", "bool", "other"};
-  if (code_ == Code::other) return "of another type";
+  if (code_ == Code::other) {
+    const nb::object dtype = nb::getattr(object_, "dtype", nb::none());
+    if (!dtype.is_none()) return nb::cast<std::string>(nb::str(dtype));
+    return format_.empty() ? "of another type" : "of the buffer format '" + format_ + "'";
+  }
   const char* kind = kinds[std::size_t(code_)];
   return code_ == Code::booleans ? kind : kind + std::to_string(bits_each_);
 }
 
-DType Array::dtype() const {
+DType Array::dtype(const char* wanted) const {
   if (code_ == Code::floats && bits_each_ == 64) return DType::f64;
   if (code_ == Code::floats && bits_each_ == 32) return DType::f32;
   if (code_ == Code::floats && bits_each_ == 16) return DType::f16;
   if (code_ == Code::brain_floats && bits_each_ == 16) return DType::bf16;
   if (code_ == Code::booleans && bits_each_ == 8) return DType::boolean;
   if (code_ == Code::integers && bits_each_ == 64) return DType::i64;
-  raise(PyExc_TypeError, std::string(name_) + ": elements are " + type_name() +
-                             ", not float64, float32, float16 or bfloat16");
+  raise(PyExc_TypeError, std::string(name_) + ": elements are " + type_name() + ", not " + wanted);
 }
 
 std::int64_t Array::integer(std::int64_t index) const {
   const char* at = static_cast<const char*>(data_) + index * stride(0) * bits_each_ / 8;
-  const auto read = [at](auto number) {
+  const auto read = [this, at](auto number) {
     std::memcpy(&number, at, sizeof number);
+    if (!std::in_range<std::int64_t>(number)) {
+      raise(PyExc_ValueError,
+            std::string(name_) + ": " + std::to_string(number) + " does not fit 64 bits");
+    }
     return std::int64_t(number);
   };
   const bool is_signed = code_ == Code::integers;
   if (is_signed || code_ == Code::naturals) {
-    if (bits_each_ == 64) return read(std::int64_t{});
+    if (bits_each_ == 64) return is_signed ? read(std::int64_t{}) : read(std::uint64_t{});
     if (bits_each_ == 32) return is_signed ? read(std::int32_t{}) : read(std::uint32_t{});
     if (bits_each_ == 16) return is_signed ? read(std::int16_t{}) : read(std::uint16_t{});
     if (bits_each_ == 8) return is_signed ? read(std::int8_t{}) : read(std::uint8_t{});
@@ -208,8 +245,8 @@ std::int64_t Array::integer(std::int64_t index) const {
   raise(PyExc_TypeError, std::string(name_) + ": elements are " + type_name() + ", not integers");
 }
 
-Tensor Array::view(std::span<const int> axes) const {
-  Tensor tensor{data_, dtype(), {1, 1, 1, 1}, {}};
+Tensor Array::view(std::span<const int> axes, const char* wanted) const {
+  Tensor tensor{data_, dtype(wanted), {1, 1, 1, 1}, {}};
   for (std::size_t n = 0; n < axes.size(); ++n) {
     tensor.shape[std::size_t(axes[n])] = shape_[n];
     tensor.strides[std::size_t(axes[n])] = strides_[n];

@@ -17,6 +17,9 @@
 
 namespace regard::python {
 
+/// Element types as messages call for them.
+inline constexpr const char* kFloats = "float64, float32, float16 or bfloat16";
+
 /// Which library an object belongs to; results are made by the same.
 enum class Kind : std::uint8_t { numpy, torch, other };
 
@@ -46,8 +49,9 @@ class Array {
     return {shape_.data(), std::size_t(rank_)};
   }
 
-  /// The engine's name of the elements' type; raises TypeError where it has none.
-  DType dtype() const;
+  /// The engine's name of the elements' type; where it has none raises TypeError, which says what
+  /// is wanted.
+  DType dtype(const char* wanted = kFloats) const;
   /// "int32", as messages say it.
   std::string type_name() const;
   /// The number at an index of a rank-1 array of integers; raises TypeError for other types.
@@ -55,7 +59,7 @@ class Array {
 
   /// A view with axis n of the array at place axes[n] of (B, H, S, D); other axes have size 1. The
   /// rank has to be that of `axes`.
-  Tensor view(std::span<const int> axes) const;
+  Tensor view(std::span<const int> axes, const char* wanted = kFloats) const;
 
  private:
   enum class Code : std::uint8_t { integers, naturals, floats, brain_floats, booleans, other };
@@ -75,6 +79,7 @@ class Array {
   std::optional<nb::ndarray<nb::ro>> pack_;
   Kind kind_ = Kind::numpy;
   Code code_ = Code::other;
+  std::string format_;  ///< of a buffer's elements that are of another type
   int bits_each_ = 0;
   int rank_ = 0;
   void* data_ = nullptr;

@@ -95,7 +95,8 @@ sinks: (Hq), one more logit in the denominator of each head, of value 0.
 q_len, kv_len: rows and keys of each batch entry that exist; rows past the end give 0.
 precision: "high" keeps the weights of half types in f32.
 path: "auto", "direct", "tiles" or "decode".
-threads: at most as many as OMP_NUM_THREADS or the CPUs of this process; default all.
+threads: at most as many as OMP_NUM_THREADS or the CPUs of this process; default all. Calls on
+    tensors run on PyTorch's threads, torch.get_num_threads() of them.
 out: an array to write to, of the shape, rank and layout that the result has; it is returned.
 out_dtype: type of out; default that of q.
 return_lse: also the natural logarithm of each row's sum of exponentials (B, Hq, Sq).

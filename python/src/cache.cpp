@@ -72,7 +72,8 @@ std::int64_t add(Cache& self) {
       .get();
 }
 
-std::int64_t fork(Cache& self, std::int64_t sequence) {
+std::int64_t fork(Cache& self, nb::handle which) {
+  const std::int64_t sequence = integer("sequence", which);
   return self
       .write([&](KvCache& cache) {
         Answer<std::int64_t> answer;
@@ -82,15 +83,19 @@ std::int64_t fork(Cache& self, std::int64_t sequence) {
       .get();
 }
 
-void remove(Cache& self, std::int64_t sequence) {
+void remove(Cache& self, nb::handle which) {
+  const std::int64_t sequence = integer("sequence", which);
   require(self.write([&](KvCache& cache) { return cache.remove(sequence); }));
 }
 
-void trim(Cache& self, std::int64_t sequence, std::int64_t length) {
+void trim(Cache& self, nb::handle which, nb::handle tokens) {
+  const std::int64_t sequence = integer("sequence", which);
+  const std::int64_t length = integer("length", tokens);
   require(self.write([&](KvCache& cache) { return cache.trim(sequence, length); }));
 }
 
-void append(Cache& self, std::int64_t sequence, nb::handle k, nb::handle v, nb::handle layout) {
+void append(Cache& self, nb::handle which, nb::handle k, nb::handle v, nb::handle layout) {
+  const std::int64_t sequence = integer("sequence", which);
   Array k_array, v_array;
   const Layout order = layout_of(layout);
   const Tensor k_view = take_any("k", k, order, k_array);
@@ -110,12 +115,12 @@ std::int64_t known(const Cache& self, std::int64_t sequence,
       .get();
 }
 
-std::int64_t length(const Cache& self, std::int64_t sequence) {
-  return known(self, sequence, &KvCache::length);
+std::int64_t length(const Cache& self, nb::handle which) {
+  return known(self, integer("sequence", which), &KvCache::length);
 }
 
-std::int64_t held_from(const Cache& self, std::int64_t sequence) {
-  return known(self, sequence, &KvCache::held_from);
+std::int64_t held_from(const Cache& self, nb::handle which) {
+  return known(self, integer("sequence", which), &KvCache::held_from);
 }
 
 /// Tokens of K or V, gathered into `given`, or into a NumPy array of their own.
@@ -139,34 +144,53 @@ struct Tokens {
   }
 };
 
-nb::tuple gather(const Cache& self, std::int64_t sequence, std::int64_t begin,
-                 std::optional<std::int64_t> end, nb::handle out_dtype, nb::handle layout,
-                 const std::optional<nb::tuple>& out) {
+/// The arrays `out` of gather: a pair (k, v), which has to fit what else is said.
+void take_pair(nb::handle out, Layout layout, nb::handle out_dtype, Tokens& k, Tokens& v) {
+  const nb::tuple pair(nb::borrow(out));
+  if (nb::len(pair) != 2) {
+    raise(PyExc_ValueError,
+          "out: " + std::to_string(nb::len(pair)) + " arrays where 2 (k, v) are needed");
+  }
+  k.take("out[0]", pair[0], layout);
+  v.take("out[1]", pair[1], layout);
+  if (out_dtype.is_none()) return;
+  const DType dtype = float_type(Name::out_dtype, out_dtype);
+  for (const DType found : {k.view.dtype, v.view.dtype}) {
+    if (found == dtype) continue;
+    raise(PyExc_ValueError, std::string("out_dtype: ") + dtype_name(dtype) +
+                                " differs from out's " + dtype_name(found));
+  }
+}
+
+nb::tuple gather(const Cache& self, nb::handle which, nb::handle begin, nb::handle end,
+                 nb::handle out_dtype, nb::handle layout, nb::handle out) {
   const KvCacheOptions& options = self.options();
   const Layout order = layout_of(layout);
-  const std::int64_t tokens = length(self, sequence);
-  const std::int64_t last = end.value_or(tokens);
+  const std::int64_t sequence = integer("sequence", which), first = integer("begin", begin);
   Tokens k, v;
-  if (out) {
-    if (nb::len(*out) != 2) {
-      raise(PyExc_ValueError,
-            "out: " + std::to_string(nb::len(*out)) + " arrays where 2 (k, v) are needed");
+  if (!out.is_none()) take_pair(out, order, out_dtype, k, v);
+  const std::int64_t tokens = known(self, sequence, &KvCache::length);
+  std::int64_t last = out.is_none() ? tokens : k.view.shape[2];
+  if (!end.is_none()) last = integer("end", end);
+  if (!out.is_none()) {
+    if (!end.is_none() && last - first != k.view.shape[2]) {
+      raise(PyExc_ValueError, "end: " + std::to_string(last) + " from begin " +
+                                  std::to_string(first) + " differs from the " +
+                                  std::to_string(k.view.shape[2]) + " tokens of out");
     }
-    k.take("out[0]", (*out)[0], order);
-    v.take("out[1]", (*out)[1], order);
   } else {
-    if (begin < 0 || last < begin || last > tokens) {
-      raise(PyExc_ValueError, "begin, end: " + std::to_string(begin) + " and " +
+    if (first < 0 || last < first || last > tokens) {
+      raise(PyExc_ValueError, "begin, end: " + std::to_string(first) + " and " +
                                   std::to_string(last) + " are no part of the " +
                                   std::to_string(tokens) + " tokens of sequence " +
                                   std::to_string(sequence));
     }
     const DType dtype = out_dtype.is_none() ? DType::f32 : float_type(Name::out_dtype, out_dtype);
-    k.make("k", {1, options.kv_heads, last - begin, options.k_head_size}, dtype, order);
-    v.make("v", {1, options.kv_heads, last - begin, options.v_head_size}, dtype, order);
+    k.make("k", {1, options.kv_heads, last - first, options.k_head_size}, dtype, order);
+    v.make("v", {1, options.kv_heads, last - first, options.v_head_size}, dtype, order);
   }
   require(self.read(
-      [&](const KvCache& cache) { return cache.gather(sequence, begin, k.view, v.view); }));
+      [&](const KvCache& cache) { return cache.gather(sequence, first, k.view, v.view); }));
   return nb::make_tuple(k.object, v.object);
 }
 
@@ -192,16 +216,22 @@ auto number(std::int64_t (KvCache::*member)() const noexcept) {
 }
 
 void add_numbers(nb::class_<Cache>& type) {
-  type.def_prop_ro("k_type", [](const Cache& c) { return kv_type_name(c.options().k_type); })
-      .def_prop_ro("v_type", [](const Cache& c) { return kv_type_name(c.options().v_type); })
-      .def_prop_ro("kv_heads", option(&KvCacheOptions::kv_heads))
+  type.def_prop_ro(
+          "k_type", [](const Cache& c) { return kv_type_name(c.options().k_type); },
+          "What K is stored as.")
+      .def_prop_ro(
+          "v_type", [](const Cache& c) { return kv_type_name(c.options().v_type); },
+          "What V is stored as.")
+      .def_prop_ro("kv_heads", option(&KvCacheOptions::kv_heads), "Hkv")
       .def_prop_ro("k_head_size", option(&KvCacheOptions::k_head_size), "D")
       .def_prop_ro("v_head_size", option(&KvCacheOptions::v_head_size), "Dv")
       .def_prop_ro("page_tokens", option(&KvCacheOptions::page_tokens), "Tokens of a page.")
       .def_prop_ro("pages", option(&KvCacheOptions::pages), "Pages of the pool.")
       .def_prop_ro("window", option(&KvCacheOptions::window), "Of a ring; -1: all is held.")
-      .def_prop_ro("keep_first", option(&KvCacheOptions::keep_first))
-      .def_prop_ro("spare", option(&KvCacheOptions::spare))
+      .def_prop_ro("keep_first", option(&KvCacheOptions::keep_first),
+                   "First tokens that a ring holds beside its window.")
+      .def_prop_ro("spare", option(&KvCacheOptions::spare),
+                   "Tokens before the window that a ring keeps.")
       .def_prop_ro("free_pages", number(&KvCache::free_pages), "Pages that no sequence holds.")
       .def_prop_ro("bytes_used", number(&KvCache::bytes_used),
                    "Bytes of pages in use, scales and padding included; shared ones count once.")
@@ -262,20 +292,20 @@ void add_cache(nb::module_& module) {
            nb::arg("k_type") = "f16", nb::arg("v_type") = nb::none(), nb::arg("page_tokens") = 64,
            nb::arg("window") = -1, nb::arg("keep_first") = 0, nb::arg("spare") = 0)
       .def("add", add, "A new sequence without tokens: its number.")
-      .def("fork", fork, nb::arg("sequence"),
+      .def("fork", fork, nb::arg("sequence").none(),
            "A new sequence with the same tokens, shared until one of both is written: its number.")
-      .def("remove", remove, nb::arg("sequence"), "Forgets a sequence and frees its pages.")
-      .def("append", append, nb::arg("sequence"), nb::arg("k"), nb::arg("v"), nb::kw_only(),
-           nb::arg("layout") = "bhsd", kAppendDoc)
-      .def("trim", trim, nb::arg("sequence"), nb::arg("length"),
+      .def("remove", remove, nb::arg("sequence").none(), "Forgets a sequence and frees its pages.")
+      .def("append", append, nb::arg("sequence").none(), nb::arg("k").none(), nb::arg("v").none(),
+           nb::kw_only(), nb::arg("layout").none() = "bhsd", kAppendDoc)
+      .def("trim", trim, nb::arg("sequence").none(), nb::arg("length").none(),
            "Keeps the first `length` tokens. ValueError where a ring has dropped what would be "
            "held.")
-      .def("gather", gather, nb::arg("sequence"), nb::arg("begin") = 0, nb::arg("end") = nb::none(),
-           nb::kw_only(), nb::arg("out_dtype") = nb::none(), nb::arg("layout") = "bhsd",
-           nb::arg("out") = nb::none(), kGatherDoc)
-      .def("length", length, nb::arg("sequence"),
+      .def("gather", gather, nb::arg("sequence").none(), nb::arg("begin").none() = 0,
+           nb::arg("end") = nb::none(), nb::kw_only(), nb::arg("out_dtype") = nb::none(),
+           nb::arg("layout").none() = "bhsd", nb::arg("out") = nb::none(), kGatherDoc)
+      .def("length", length, nb::arg("sequence").none(),
            "Tokens appended and not trimmed, dropped ones included.")
-      .def("held_from", held_from, nb::arg("sequence"),
+      .def("held_from", held_from, nb::arg("sequence").none(),
            "The first token from keep_first on that is held.");
   type.def("__repr__", to_text);
   add_numbers(type);

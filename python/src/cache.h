@@ -8,12 +8,15 @@
 #include <string>
 #include <utility>
 
+#include "call.h"
+#include "raise.h"
 #include "regard/kv_cache.h"
 
 namespace regard::python {
 
 /// What the Python class KVCache holds. Its lock is only ever waited for without the GIL: a reader
-/// inside may need the GIL to look for ctrl-C.
+/// inside may need the GIL to look for ctrl-C. A signal handler that runs then may read the cache,
+/// too; changing it raises RuntimeError.
 class Cache {
  public:
   explicit Cache(KvCache cache) noexcept : cache_(std::move(cache)) {}
@@ -23,26 +26,47 @@ class Cache {
   /// The result of body(const KvCache&), while others may read too. For callers without the GIL.
   template <class Body>
   auto read_released(const Body& body) const {
+    if (read_here()) return body(cache_);
     const std::shared_lock lock(mutex_);
+    const Reading reading{this, std::exchange(innermost_, &reading)};
     return body(cache_);
   }
 
   /// The same, for callers with the GIL; `body` has none.
   template <class Body>
   auto read(const Body& body) const {
-    const nanobind::gil_scoped_release release;
+    const NoGil released;
     return read_released(body);
   }
 
   /// The result of body(KvCache&), while nobody else is at the cache.
   template <class Body>
   auto write(const Body& body) {
-    const nanobind::gil_scoped_release release;
+    if (read_here()) {
+      raise(PyExc_RuntimeError,
+            "cache: this thread is reading it, and a signal handler meanwhile "
+            "may not change it");
+    }
+    const NoGil released;
     const std::unique_lock lock(mutex_);
     return body(cache_);
   }
 
  private:
+  /// A cache that this thread is reading, for as long as that takes.
+  struct Reading {
+    const Cache* cache;
+    const Reading* outer;
+    ~Reading() { innermost_ = outer; }
+  };
+  static inline thread_local const Reading* innermost_ = nullptr;
+
+  bool read_here() const noexcept {
+    const Reading* reading = innermost_;
+    while (reading && reading->cache != this) reading = reading->outer;
+    return reading != nullptr;
+  }
+
   KvCache cache_;
   mutable std::shared_mutex mutex_;
 };

@@ -22,7 +22,7 @@ std::int64_t now_ns() {
 }  // namespace
 
 const Context& serving(Kind kind, Options& options) {
-  static const Context shared;
+  static const Context& shared = *new Context;
   if (handlers_under_way > 0) {
     static thread_local const Context own(1);
     return own;
@@ -33,10 +33,18 @@ const Context& serving(Kind kind, Options& options) {
   return openmp ? *openmp : shared;
 }
 
+void take_gil(PyThreadState* state) {
+  try {
+    PyEval_RestoreThread(state);
+  } catch (ThreadEnd&) {
+    wait_for_end();
+  }
+}
+
 Released::Released() : next_ns_(now_ns() + kPollInterval), state_(PyEval_SaveThread()) {}
 
 Released::~Released() {
-  PyEval_RestoreThread(state_);
+  take_gil(state_);
 }
 
 std::function<bool()> Released::cancel() {
@@ -47,7 +55,7 @@ bool Released::poll() {
   if (stopped_.load(std::memory_order_relaxed)) return true;
   // Signals are handled by the main thread alone, and the GIL state saved is this thread's.
   if (std::this_thread::get_id() != thread_ || now_ns() < next_ns_) return false;
-  PyEval_RestoreThread(state_);
+  take_gil(state_);
   ++handlers_under_way;
   const bool raised = PyErr_CheckSignals() != 0;
   --handlers_under_way;

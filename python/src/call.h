@@ -16,10 +16,26 @@
 namespace regard::python {
 
 /// What serves a call on arrays of a library: PyTorch's own threads for tensors, where they can be
-/// had, else those of a context that is made at the first call. Where `options` name no number of
-/// threads, tensors get torch.get_num_threads(). A call made by a signal handler, while its own
-/// thread is inside the engine, gets a single thread: the others may be in use.
+/// had, else those of a context that is made at the first call. Neither is ever destroyed: daemon
+/// threads may be in a call while the process ends. Where `options` name no number of threads,
+/// tensors get torch.get_num_threads(). A call made by a signal handler, while its own thread is
+/// inside the engine, gets a single thread: the others may be in use.
 const Context& serving(Kind kind, Options& options);
+
+/// Takes the GIL back; never returns where the interpreter is ending.
+void take_gil(PyThreadState* state);
+
+/// Releases the GIL for its lifetime.
+class NoGil {
+ public:
+  NoGil() : state_(PyEval_SaveThread()) {}
+  ~NoGil() { take_gil(state_); }
+  NoGil(const NoGil&) = delete;
+  NoGil& operator=(const NoGil&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
 
 /// Releases the GIL for its lifetime and lets Python's signal handlers run from time to time.
 /// `cancel` is for Options: true once a handler has raised, the error then being set on return.

@@ -88,8 +88,9 @@ nb::object decode_rows(nb::handle q, const Cache& cache, nb::handle sequences, n
 }  // namespace
 
 void add_decode(nb::module_& module) {
-  module.def("decode", decode_rows, nb::arg("q"), nb::arg("cache"), nb::arg("sequences"),
-             nb::arg("starts").none(), nb::arg("parents").none(), nb::arg("options"));
+  module.def("decode", decode_rows, nb::arg("q").none(), nb::arg("cache"),
+             nb::arg("sequences").none(), nb::arg("starts").none(), nb::arg("parents").none(),
+             nb::arg("options"));
 }
 
 }  // namespace regard::python

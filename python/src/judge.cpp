@@ -164,10 +164,10 @@ nb::tuple oracle_attention(nb::handle q, nb::handle k, nb::handle v, const nb::d
 }  // namespace
 
 void add_judge(nb::module_& module) {
-  module.def("check", check_results, nb::arg("q"), nb::arg("k"), nb::arg("v"), nb::arg("results"),
-             nb::arg("sample"), nb::arg("options"));
-  module.def("oracle_attention", oracle_attention, nb::arg("q"), nb::arg("k"), nb::arg("v"),
-             nb::arg("options"));
+  module.def("check", check_results, nb::arg("q").none(), nb::arg("k").none(), nb::arg("v").none(),
+             nb::arg("results"), nb::arg("sample"), nb::arg("options"));
+  module.def("oracle_attention", oracle_attention, nb::arg("q").none(), nb::arg("k").none(),
+             nb::arg("v").none(), nb::arg("options"));
 }
 
 }  // namespace regard::python

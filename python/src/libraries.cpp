@@ -17,13 +17,16 @@ constexpr std::size_t kAlignment = 64;
 /// it is first asked for.
 struct Library {
   PyObject* empty = nullptr;
+  PyObject* keywords = nullptr;  ///< ("dtype",), or ("dtype", "device")
+  PyObject* device = nullptr;    ///< of the CPU, where the library has others
   std::array<PyObject*, kTypes> dtypes{};
 };
 
 PyTypeObject* array_type = nullptr;
+PyTypeObject* bool_type = nullptr;
 Library numpy, torch;
-PyObject* dtype_keyword = nullptr;  ///< ("dtype",)
 PyObject* requires_grad = nullptr;
+PyObject* is_neg = nullptr;
 PyObject* is_grad_enabled = nullptr;  ///< torch's functions
 PyObject* get_num_threads = nullptr;
 std::array<TensorType, 4> tensor_types;
@@ -36,6 +39,8 @@ void load_torch() {
   for (std::size_t n = 0; n < kTypes; ++n) {
     torch.dtypes[n] = nb::object(module.attr(names[n])).release().ptr();
   }
+  torch.keywords = nb::make_tuple("dtype", "device").release().ptr();
+  torch.device = nb::str("cpu").release().ptr();
   torch.empty = nb::object(module.attr("empty")).release().ptr();
   is_grad_enabled = nb::object(module.attr("is_grad_enabled")).release().ptr();
   get_num_threads = nb::object(module.attr("get_num_threads")).release().ptr();
@@ -68,8 +73,8 @@ nb::object shape_tuple(std::span<const std::int64_t> shape) {
 
 nb::object call_empty(Library& library, std::span<const std::int64_t> shape, DType dtype) {
   const nb::object tuple = shape_tuple(shape);
-  PyObject* const arguments[] = {tuple.ptr(), type_object(library, dtype)};
-  return nb::steal(checked(PyObject_Vectorcall(library.empty, arguments, 1, dtype_keyword)));
+  PyObject* const arguments[] = {tuple.ptr(), type_object(library, dtype), library.device};
+  return nb::steal(checked(PyObject_Vectorcall(library.empty, arguments, 1, library.keywords)));
 }
 
 nb::dlpack::dtype dlpack_type(DType dtype) {
@@ -103,6 +108,10 @@ PyTypeObject* numpy_array_type() {
   return array_type;
 }
 
+bool is_bool(nb::handle object) {
+  return PyBool_Check(object.ptr()) || Py_TYPE(object.ptr()) == bool_type;
+}
+
 const dlpack::ExchangeTable* exchange_table(nb::handle type) {
   if (!nb::hasattr(type, "__dlpack_c_exchange_api__")) return nullptr;
   const nb::object capsule = type.attr("__dlpack_c_exchange_api__");
@@ -112,18 +121,20 @@ const dlpack::ExchangeTable* exchange_table(nb::handle type) {
   return table->header.major == dlpack::kMajorVersion && table->view_of ? table : nullptr;
 }
 
-const TensorType& tensor_type(nb::handle object) {
+TensorType tensor_type(nb::handle object) {
   PyTypeObject* const type = Py_TYPE(object.ptr());
   for (const TensorType& known : tensor_types) {
     if (known.type == type) return known;
   }
-  // A type that is remembered is kept alive, or another could take its address.
+  nb::object kept = nb::borrow(reinterpret_cast<PyObject*>(type));
+  const TensorType found = {type, is_torch(type) ? Kind::torch : Kind::other, exchange_table(kept)};
+  // A type that is remembered is kept alive, or another could take its address. What runs Python
+  // comes before and after.
   TensorType& place = tensor_types[next_type++ % tensor_types.size()];
   const nb::object before = nb::steal(reinterpret_cast<PyObject*>(place.type));
-  const nb::object after = nb::borrow(reinterpret_cast<PyObject*>(type));
-  place = {type, is_torch(type) ? Kind::torch : Kind::other, exchange_table(after)};
-  Py_INCREF(after.ptr());
-  return place;
+  place = found;
+  kept.release();
+  return found;
 }
 
 void refuse_gradient(const char* name, nb::handle tensor) {
@@ -141,16 +152,25 @@ int torch_threads() {
   return int(PyLong_AsLong(nb::steal(checked(PyObject_CallNoArgs(get_num_threads))).ptr()));
 }
 
+void refuse_negated(const char* name, nb::handle tensor) {
+  if (!truth(nb::steal(checked(PyObject_CallMethodNoArgs(tensor.ptr(), is_neg))))) return;
+  raise(PyExc_ValueError, std::string(name) +
+                              ": its memory holds the negatives of its numbers, as after conj(); "
+                              "pass resolve_neg() of it");
+}
+
 void load_numpy() {
   const nb::module_ module = nb::module_::import_("numpy");
   array_type = reinterpret_cast<PyTypeObject*>(nb::object(module.attr("ndarray")).release().ptr());
+  bool_type = reinterpret_cast<PyTypeObject*>(nb::object(module.attr("bool_")).release().ptr());
   numpy.empty = nb::object(module.attr("empty")).release().ptr();
   constexpr const char* names[kTypes] = {"float64", "float32", "float16", nullptr, "bool", "int64"};
   for (std::size_t n = 0; n < kTypes; ++n) {
     if (names[n]) numpy.dtypes[n] = module.attr("dtype")(names[n]).release().ptr();
   }
   requires_grad = checked(PyUnicode_InternFromString("requires_grad"));
-  dtype_keyword = nb::make_tuple("dtype").release().ptr();
+  is_neg = checked(PyUnicode_InternFromString("is_neg"));
+  numpy.keywords = nb::make_tuple("dtype").release().ptr();
 }
 
 nb::object empty_array(Kind kind, std::span<const std::int64_t> shape, DType dtype) {

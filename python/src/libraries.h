@@ -16,6 +16,9 @@ namespace regard::python {
 /// NumPy's array type.
 PyTypeObject* numpy_array_type();
 
+/// Whether an object is a bool of Python or NumPy.
+bool is_bool(nb::handle object);
+
 /// What is known of a type whose objects speak DLPack.
 struct TensorType {
   PyTypeObject* type = nullptr;
@@ -27,13 +30,16 @@ struct TensorType {
 const dlpack::ExchangeTable* exchange_table(nb::handle type);
 
 /// Looked up once for each type; the last few are remembered.
-const TensorType& tensor_type(nb::handle object);
+TensorType tensor_type(nb::handle object);
 
 /// torch.get_num_threads()
 int torch_threads();
 
 /// Raises ValueError where a torch tensor needs a gradient now.
 void refuse_gradient(const char* name, nb::handle tensor);
+
+/// Raises ValueError where a torch tensor's numbers are the negatives of what its memory holds.
+void refuse_negated(const char* name, nb::handle tensor);
 
 /// Imports NumPy and looks up what calls need; once, when the module is imported.
 void load_numpy();

@@ -64,8 +64,8 @@ const Context* openmp_context(int threads) {
   static void* const parallel = find_parallel();
   static const bool watched = pthread_atfork(nullptr, nullptr, [] { forked = true; }) == 0;
   if (!parallel || !watched || forked.load(std::memory_order_relaxed)) return nullptr;
-  static const Context context(Executor{run_team, parallel, threads});
-  return &context;
+  static const Context* const context = new Context(Executor{run_team, parallel, threads});
+  return context;
 }
 
 }  // namespace regard::python

@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 
+#include "libraries.h"
 #include "raise.h"
 
 namespace regard::python {
@@ -30,12 +31,12 @@ ConstTensor take_last_axes(Name name, nb::handle value, Array& array, std::span<
   if (std::size_t(array.rank()) > axes.size()) {
     bad_rank(name, array, axes.size() == 4 ? "at most 4" : "1 or 2");
   }
-  return array.view(axes.last(std::size_t(array.rank())));
+  return array.view(axes.last(std::size_t(array.rank())), name == Name::mask ? "bool" : kFloats);
 }
 
 Causal causal_of(nb::handle value, std::int64_t sq, std::int64_t skv, bool offset_given) {
-  if (!PyBool_Check(value.ptr())) return Causal(choice(Name::causal, value, kCausal));
-  if (value.ptr() == Py_False) return Causal::none;
+  if (!is_bool(value)) return Causal(choice(Name::causal, value, kCausal));
+  if (!truth(value)) return Causal::none;
   if (sq != skv && !offset_given) {
     raise(PyExc_ValueError, "causal: True could mean two things for " + std::to_string(sq) +
                                 " rows and " + std::to_string(skv) +
@@ -45,9 +46,12 @@ Causal causal_of(nb::handle value, std::int64_t sq, std::int64_t skv, bool offse
 }
 
 Window window_of(nb::handle value) {
-  if (PyLong_Check(value.ptr())) return last_n_keys(integer(Name::window, value));
   const std::vector<std::int64_t> ends = integers(Name::window, value);
-  if (ends.size() == 1) return last_n_keys(ends[0]);
+  if (ends.size() == 1) {
+    if (ends[0] > 0) return last_n_keys(ends[0]);
+    raise(PyExc_ValueError, "window: " + std::to_string(ends[0]) +
+                                " keys are below 1; (-1, -1) is a window without limits");
+  }
   if (ends.size() != 2) {
     raise(PyExc_ValueError, "window: " + std::to_string(ends.size()) +
                                 " numbers; a window is one int or (left, right)");
@@ -58,6 +62,7 @@ Window window_of(nb::handle value) {
 }  // namespace
 
 Layout layout_of(nb::handle value) {
+  if (value.is_none()) return Layout::bhsd;
   return Layout(choice(Name::layout, value, kLayouts));
 }
 
@@ -142,12 +147,13 @@ void OptionValues::take(const Arguments& arguments, std::int64_t sq, std::int64_
 
 std::vector<std::int64_t> integers(Name name, nb::handle value) {
   std::vector<std::int64_t> found;
-  if (PyLong_Check(value.ptr())) return {integer(name, value)};
+  if (PyLong_Check(value.ptr()) || PyFloat_Check(value.ptr())) return {integer(name, value)};
   if (PyList_Check(value.ptr()) || PyTuple_Check(value.ptr())) {
-    const auto length = std::size_t(PySequence_Fast_GET_SIZE(value.ptr()));
-    found.reserve(length);
-    for (std::size_t n = 0; n < length; ++n) {
-      found.push_back(integer(name, PySequence_Fast_GET_ITEM(value.ptr(), Py_ssize_t(n))));
+    found.reserve(std::size_t(PySequence_Fast_GET_SIZE(value.ptr())));
+    // Asked for again each time, and the item held: __index__ of one may change the list.
+    for (Py_ssize_t n = 0; n < PySequence_Fast_GET_SIZE(value.ptr()); ++n) {
+      const nb::object item = nb::borrow(PySequence_Fast_GET_ITEM(value.ptr(), n));
+      found.push_back(integer(name, item));
     }
     return found;
   }
@@ -175,21 +181,20 @@ DType float_type(Name name, nb::handle value) {
       {"bfloat16", DType::bf16}, {"f64", DType::f64},     {"f32", DType::f32},
       {"f16", DType::f16},       {"bf16", DType::bf16},
   };
-  std::string given;
-  if (PyUnicode_Check(value.ptr())) {
-    given = nb::cast<std::string>(value);
-  } else if (PyType_Check(value.ptr())) {
-    given = nb::cast<std::string>(value.attr("__name__"));
-  } else if (nb::hasattr(value, "name")) {
-    given = nb::cast<std::string>(nb::str(value.attr("name")));
-  } else {
-    given = nb::cast<std::string>(nb::str(value));
-    if (given.starts_with("torch.")) given.erase(0, 6);
+  nb::object given = nb::borrow(value);
+  if (PyType_Check(value.ptr())) {
+    given = value.attr("__name__");
+  } else if (!PyUnicode_Check(value.ptr())) {
+    const bool named = nb::hasattr(value, "name");
+    given = nb::str(named ? nb::object(value.attr("name")) : given).attr("removeprefix")("torch.");
   }
   for (const Word& word : words) {
-    if (given == word.name) return word.dtype;
+    if (PyUnicode_Check(given.ptr()) &&
+        PyUnicode_CompareWithASCIIString(given.ptr(), word.name) == 0) {
+      return word.dtype;
+    }
   }
-  raise(PyExc_TypeError, std::string(text(name)) + ": " + nb::cast<std::string>(nb::repr(value)) +
+  raise(PyExc_TypeError, std::string(text(name)) + ": " + repr_text(value) +
                              " is none of float64, float32, float16 and bfloat16");
 }
 

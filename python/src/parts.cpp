@@ -1,8 +1,10 @@
 #include "parts.h"
 
 #include <cstdint>
+#include <cstring>
 #include <deque>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "call.h"
@@ -27,6 +29,16 @@ constexpr Name kKeywords[] = {
     Name::stats,
 };
 
+/// The engine's sentence with this function's names of the starts.
+Status renamed(const Status& status) {
+  std::string message = status.message();
+  for (const auto& [from, to] :
+       {std::pair("sequences.q:", "q_starts:"), std::pair("sequences.kv:", "kv_starts:")}) {
+    if (message.starts_with(from)) message.replace(0, std::strlen(from), to);
+  }
+  return {status.code(), message};
+}
+
 nb::object attention_varlen(nb::handle q, nb::handle k, nb::handle v, nb::handle q_starts,
                             nb::handle kv_starts, const nb::dict& options) {
   const KeywordArguments keywords({"attention_varlen", kInputs, kKeywords}, {q, k, v}, options);
@@ -41,13 +53,14 @@ nb::object attention_varlen(nb::handle q, nb::handle k, nb::handle v, nb::handle
   const Context& context = serving(in.q_array.kind(), values.options);
   if (results.more()) {  // Large arrays are not made for a call that the engine would refuse.
     Explanation explanation;
-    require(explain_varlen(context, in.q, in.k, in.v, {rows, keys}, results.pretend(),
-                           values.options, explanation));
+    require(renamed(explain_varlen(context, in.q, in.k, in.v, {rows, keys}, results.pretend(),
+                                   values.options, explanation)));
   }
   const Outputs& outputs = results.make();
   run_engine([&](std::function<bool()> cancel) {
     values.options.cancel = std::move(cancel);
-    return forward_varlen(context, in.q, in.k, in.v, {rows, keys}, outputs, values.options);
+    return renamed(
+        forward_varlen(context, in.q, in.k, in.v, {rows, keys}, outputs, values.options));
   });
   return results.take();
 }
@@ -120,6 +133,10 @@ nb::tuple merge_parts(const nb::list& outs, const nb::list& lses, const nb::tupl
   } else {
     out.object = nb::borrow(given[1]);
     out_view = take_out("out", given[1], rank, parts.layout, out.array, Array::Access::write);
+    if (!out_dtype.is_none() && float_type(Name::out_dtype, out_dtype) != out_view.dtype) {
+      raise(PyExc_ValueError, "out_dtype: " + repr_text(out_dtype) + " differs from out's " +
+                                  dtype_name(out_view.dtype));
+    }
   }
   if (given[2].is_none()) {
     lse.make("lse", parts.first_lse(), parts.views[0].lse.dtype);
@@ -137,10 +154,11 @@ nb::tuple merge_parts(const nb::list& outs, const nb::list& lses, const nb::tupl
 }  // namespace
 
 void add_parts(nb::module_& module) {
-  module.def("attention_varlen", attention_varlen, nb::arg("q"), nb::arg("k"), nb::arg("v"),
-             nb::arg("q_starts"), nb::arg("kv_starts"), nb::arg("options"));
+  module.def("attention_varlen", attention_varlen, nb::arg("q").none(), nb::arg("k").none(),
+             nb::arg("v").none(), nb::arg("q_starts").none(), nb::arg("kv_starts").none(),
+             nb::arg("options"));
   module.def("merge", merge_parts, nb::arg("outs"), nb::arg("lses"), nb::arg("given"),
-             nb::arg("layout"), nb::arg("out_dtype").none());
+             nb::arg("layout").none(), nb::arg("out_dtype").none());
 }
 
 }  // namespace regard::python

@@ -1,10 +1,16 @@
 #include "raise.h"
 
+#include <unistd.h>
+
 namespace regard::python {
 
 void raise(PyObject* type, const std::string& message) {
   PyErr_SetString(type, message.c_str());
   nb::raise_python_error();
+}
+
+void wait_for_end() noexcept {
+  for (;;) pause();
 }
 
 void require(const Status& status) {

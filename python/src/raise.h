@@ -1,6 +1,7 @@
 // Python errors: raised as C++ exceptions inside the module, set for Python at its entry points.
 #pragma once
 
+#include <cxxabi.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
@@ -29,11 +30,34 @@ inline void checked(int result) {
 /// there is none), OSError, RuntimeError for internal errors.
 void require(const Status& status);
 
+/// Counts a call against Python's recursion limit, which an array's own methods may reach through
+/// it. Raises RecursionError.
+struct Recursion {
+  Recursion() { checked(Py_EnterRecursiveCall(" in a call of regard")); }
+  ~Recursion() { Py_LeaveRecursiveCall(); }
+  Recursion(const Recursion&) = delete;
+  Recursion& operator=(const Recursion&) = delete;
+};
+
+/// What unwinds a daemon thread while the interpreter ends: Python before 3.14 calls pthread_exit
+/// where the thread asks for the GIL. C++ would end the process for it in any destructor.
+#ifdef __GLIBCXX__
+using ThreadEnd = abi::__forced_unwind;
+#else
+struct ThreadEnd {};
+#endif
+
+/// For such a thread: waits until the process is gone.
+[[noreturn]] void wait_for_end() noexcept;
+
 /// Runs `body`, a function that gives a new reference; null with a Python error set if it throws.
 template <class Body>
 PyObject* entry(const Body& body) noexcept {
   try {
+    const Recursion recursion;
     return body();
+  } catch (ThreadEnd&) {
+    wait_for_end();
   } catch (nb::python_error& error) {
     error.restore();
   } catch (const nb::builtin_exception& error) {

@@ -89,8 +89,8 @@ nb::tuple report_stored(nb::handle q, nb::handle k, nb::handle v, const nb::tupl
 }  // namespace
 
 void add_report(nb::module_& module) {
-  module.def("report_kv", report_stored, nb::arg("q"), nb::arg("k"), nb::arg("v"),
-             nb::arg("stored"), nb::arg("sample"), nb::arg("options"));
+  module.def("report_kv", report_stored, nb::arg("q").none(), nb::arg("k").none(),
+             nb::arg("v").none(), nb::arg("stored"), nb::arg("sample"), nb::arg("options"));
 }
 
 }  // namespace regard::python

@@ -45,13 +45,16 @@ void Statistics::take(nb::handle value) {
     }
   };
   if (PyUnicode_Check(value.ptr())) return one(value, {});
-  if (PyBool_Check(value.ptr())) {
-    if (value.ptr() == Py_True) *this = {true, true, kTop};
+  if (is_bool(value)) {
+    if (truth(value)) *this = {true, true, kTop};
     return;
   }
   if (PyDict_Check(value.ptr())) {
     for (const auto& [name, how_many] : nb::borrow<nb::dict>(value)) one(name, how_many);
     return;
+  }
+  if (!nb::hasattr(value, "__iter__")) {
+    raise(PyExc_TypeError, "stats: " + repr_text(value) + " is no set of names");
   }
   for (nb::handle name : nb::iter(value)) one(name, {});
 }

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "arguments.h"
 #include "call.h"
 #include "dlpack_exchange.h"
 #include "libraries.h"
@@ -87,7 +88,8 @@ bool fit(const View& q, const View& k, const View& v, bool enable_gqa) {
   const Shape &a = q.tensor.shape, &b = k.tensor.shape, &c = v.tensor.shape;
   return is_float(q.tensor.dtype) && k.tensor.dtype == q.tensor.dtype &&
          v.tensor.dtype == q.tensor.dtype && b[0] == a[0] && c[0] == a[0] && b[1] == c[1] &&
-         (enable_gqa || b[1] == a[1]) && b[2] == c[2] && b[3] == a[3] && c[3] > 0;
+         (b[1] == a[1] || (enable_gqa && b[1] > 0 && a[1] % b[1] == 0)) && a[3] > 0 &&
+         b[2] == c[2] && b[3] == a[3] && c[3] > 0;
 }
 
 /// PyTorch has bool masks, and floats of f32 or the type of the query.
@@ -118,12 +120,6 @@ bool needs_gradients(PyObject* const* in) {
   return false;
 }
 
-double number(PyObject* object) {
-  const double value = PyFloat_AsDouble(object);
-  if (value == -1 && PyErr_Occurred()) nb::raise_python_error();
-  return value;
-}
-
 nb::object attention(PyObject* const* in) {
   const View q = view_of(in[Place::query]);
   const View k = view_of(in[Place::key]);
@@ -135,7 +131,7 @@ nb::object attention(PyObject* const* in) {
     return nb::none();
   if (needs_gradients(in)) return nb::none();
   if (flag(in[Place::causal])) options.causal = Causal::top_left;
-  if (in[Place::scale] != Py_None) options.scale = number(in[Place::scale]);
+  if (in[Place::scale] != Py_None) options.scale = number(Name::scale, in[Place::scale]);
   const Context& context = serving(Kind::torch, options);
 
   nb::object out = nb::borrow(in[Place::out]);

@@ -1,4 +1,5 @@
 """What goes in and out: kinds of arrays, addresses, strides, memory."""
+import ctypes
 import subprocess
 import sys
 
@@ -77,6 +78,13 @@ def test_buffers_without_numpy() -> None:
     np.testing.assert_array_equal(out, regard.attention(q, q, q))
 
 
+def test_ctypes_arrays_say_no_strides() -> None:
+    q = normal(3, 8)
+    array = (ctypes.c_float * 8 * 3)(*(tuple(row) for row in q.tolist()))
+    assert memoryview(array).shape == (3, 8)
+    np.testing.assert_array_equal(regard.attention(array, array, array), regard.attention(q, q, q))
+
+
 class Tensor:
     """An object that is known by DLPack alone, and whose namespace makes `Made`."""
 
@@ -108,6 +116,51 @@ def test_other_libraries_make_their_own_arrays() -> None:
     np.testing.assert_array_equal(result.out.array, regard.attention(q, q, q))
     mixed = regard.attention(q, Tensor(q), Tensor(q))
     assert type(mixed) is np.ndarray
+
+
+class Exporter:
+    """What DLPack says of it, whatever that is."""
+
+    def __init__(self, given: object) -> None:
+        self.given = given
+
+    def __dlpack__(self) -> object:
+        if isinstance(self.given, BaseException):
+            raise self.given
+        return self.given
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
+
+
+def test_a_dlpack_capsule_serves_once() -> None:
+    q = normal(2, 5, 16)
+    exporter = Exporter(q.__dlpack__())
+    np.testing.assert_array_equal(regard.attention(q, q, exporter), regard.attention(q, q, q))
+    with pytest.raises(TypeError, match="q: this 'Exporter' gives no memory of the CPU"):
+        regard.attention(exporter, q, q)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), RuntimeError("on fire")], ids=repr)
+def test_errors_of_an_exporter_are_seen(error: BaseException) -> None:
+    q = normal(2, 5, 16)
+    with pytest.raises(type(error)) as raised:
+        regard.attention(q, Exporter(error), q)
+    assert raised.value is error
+    with pytest.raises(TypeError, match="k: this 'Exporter' gives no memory of the CPU"):
+        regard.attention(q, Exporter(BufferError("elsewhere")), q)
+
+
+class Endless:
+    """Asks itself for its memory."""
+
+    def __dlpack__(self) -> object:
+        return regard.attention(self, self, self)
+
+
+def test_recursion_ends_as_python_s_does() -> None:
+    with pytest.raises(RecursionError):
+        regard.attention(Endless(), Endless(), Endless())
 
 
 MEMORY = """

@@ -140,6 +140,7 @@ def test_causal_true_and_windows_of_one_number() -> None:
     same = np.testing.assert_array_equal
     plain = regard.attention(q, k, v)
     same(regard.attention(q, k, v, causal=True), regard.attention(q, k, v, causal="top_left"))
+    same(regard.attention(q, k, v, causal=np.True_), regard.attention(q, k, v, causal="top_left"))
     same(regard.attention(q, k, v, causal=False, scale=None, mask=None), plain)
     same(regard.attention(q, k, v, window=3), regard.attention(q, k, v, window=(2, 0)))
 

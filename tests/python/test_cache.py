@@ -192,5 +192,43 @@ def test_out_and_half_types():
     memory = np.empty((2, 4, 1, 32), np.float32)
     assert regard.decode(q, cache, sequences, out=memory) is memory
     np.testing.assert_array_equal(memory, wide)
+    with pytest.raises(TypeError, match="cache: ndarray is no regard.KVCache"):
+        regard.decode(q, q, sequences)
     with pytest.raises(ValueError, match="kv_len"):
         regard.decode(q, cache, sequences, kv_len=[1, 1])
+
+
+def test_sentences_name_what_has_a_wrong_type():
+    cache, sequences = filled([20])
+    k, v = tokens(0, 5)
+    q = queries(1, 1, 1)
+    calls = [
+        ("sequence: 0.5 is no integer", lambda: cache.append(0.5, k, v)),
+        ("sequence: None is no integer", lambda: cache.length(None)),
+        ("length: 'a' is no integer", lambda: cache.trim(sequences[0], "a")),
+        ("k: 'NoneType' is no array", lambda: cache.append(sequences[0], None, v)),
+        ("begin: 'a' is no integer", lambda: cache.gather(sequences[0], "a")),
+        ("cache: NoneType is no regard.KVCache", lambda: regard.decode(q, None, sequences)),
+        ("sequences: 'NoneType' is no array", lambda: regard.decode(q, cache, None)),
+        ("q: None is no array", lambda: regard.decode(None, cache, sequences)),
+    ]
+    for sentence, call in calls:
+        with pytest.raises(TypeError, match=sentence):
+            call()
+    with pytest.raises(ValueError, match="sequence: 1180591620717411303424 does not fit 64 bits"):
+        cache.append(2**70, k, v)
+    assert cache.length(sequences[0]) == 20
+    cache.append(sequences[0], k, v, layout=None)
+    assert cache.length(sequences[0]) == 25
+
+
+def test_gather_into_arrays_agrees_with_what_else_is_said():
+    cache, sequences = filled([20])
+    k, v = cache.gather(sequences[0], 3, 8)
+    out = [np.empty_like(k), np.empty_like(v)]
+    got = cache.gather(sequences[0], 3, 8, out=out, out_dtype="f32")
+    assert got[0] is out[0] and np.array_equal(out[0], k) and np.array_equal(out[1], v)
+    with pytest.raises(ValueError, match="end: 9 from begin 3 differs from the 5 tokens of out"):
+        cache.gather(sequences[0], 3, 9, out=out)
+    with pytest.raises(ValueError, match="out_dtype: f16 differs from out's f32"):
+        cache.gather(sequences[0], 3, out=out, out_dtype="f16")

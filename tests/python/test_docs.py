@@ -48,6 +48,15 @@ def test_five_lines_are_the_example():
         assert blocks(name)[0] in example
 
 
+def test_the_page_for_users_of_other_libraries_runs():
+    (packed,) = blocks("docs/how-to/from-other-libraries.md")
+    names = {"regard": regard, "q": zeros(7, 4, 8), "k": zeros(9, 2, 8), "v": zeros(9, 2, 6),
+             "cu_seqlens_q": np.array([0, 3, 7], np.int32),
+             "cu_seqlens_k": np.array([0, 4, 9], np.int32)}
+    exec(packed, names)
+    assert [x.shape for x in names["result"][:2]] == [(7, 4, 6), (4, 7)]
+
+
 @pytest.mark.parametrize("name", [name for name in regard.__all__ if not name.startswith("_")])
 def test_everything_public_is_on_the_page(name):
     page = (ROOT / "docs" / "python.md").read_text()

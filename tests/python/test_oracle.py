@@ -152,6 +152,16 @@ def test_numbers_below_0_are_named():
             regard.check(q, k, v, q, **{name: -1})
 
 
+@pytest.mark.parametrize("number, error", [(1.5, TypeError), ("a", TypeError), (None, TypeError),
+                                           (2**70, ValueError)])
+def test_what_is_no_count_is_named(number, error):
+    q, k, v = problem()
+    for name in ("sample", "seed", "worst"):
+        with pytest.raises(error, match=f"^{name}: "):
+            regard.check(q, k, v, q, **{name: number})
+    assert regard.check(q, k, v, regard.attention(q, k, v), sample=np.int8(3), find_convention=1)
+
+
 def test_layout_of_what_is_judged():
     q, k, v = (a.swapaxes(1, 2) for a in problem())
     out = regard.attention(q, k, v, layout="bshd")

@@ -70,5 +70,11 @@ def test_sentences():
         regard.report_kv(q, k, v, cache=cached(k, v)[0])
     with pytest.raises(ValueError, match="sample: -1 is below 0"):
         regard.report_kv(q, k, v, "int8", sample=-1)
+    with pytest.raises(TypeError, match="sample: 1.5 is no integer"):
+        regard.report_kv(q, k, v, "int8", sample=1.5)
+    with pytest.raises(TypeError, match="types: 5 is neither a name nor a pair"):
+        regard.report_kv(q, k, v, 5)
+    with pytest.raises(TypeError, match="cache: str is no regard.KVCache"):
+        regard.report_kv(q, k, v, cache="int8", sequences=[0])
     with pytest.raises(TypeError, match="neither a name nor a pair"):
         regard.report_kv(q, k, v, ("f16", "f16", "f16"))

@@ -58,6 +58,55 @@ def test_a_signal_handler_may_call_too() -> None:
     assert run.stdout == "True\n"
 
 
+END = """
+import threading, time, numpy as np, regard
+q = np.ones((2, 64, 16), np.float32)
+long = np.ones((2, 20000, 16), np.float32)
+cache = regard.KVCache(kv_heads=2, k_head_size=16, pages=8)
+sequence = cache.add()
+cache.append(sequence, q, q)
+calls = [lambda: regard.attention(q, q, q), lambda: regard.attention(long, long, long),
+         lambda: regard.decode(q[:, :1], cache, sequence), lambda: cache.gather(sequence)]
+def work(call):
+    while True:
+        call()
+for call in calls:
+    threading.Thread(target=work, args=(call,), daemon=True).start()
+time.sleep(0.2)
+"""
+
+
+def test_the_interpreter_may_end_during_calls_of_daemon_threads() -> None:
+    run = subprocess.run([sys.executable, "-c", END], capture_output=True, text=True, timeout=100)
+    assert (run.returncode, run.stderr) == (0, "")
+
+
+CACHE_HANDLER = """
+import signal, numpy as np, regard
+rows = np.ones((4, 20000, 64), np.float32)
+cache = regard.KVCache(kv_heads=4, k_head_size=64, pages=400)
+sequence = cache.add()
+cache.append(sequence, rows, rows)
+lengths = []
+def handle(*_):
+    lengths.append(cache.length(sequence))
+    cache.trim(sequence, 5)
+signal.signal(signal.SIGALRM, handle)
+signal.setitimer(signal.ITIMER_REAL, 0.2)
+try:
+    while True:
+        regard.decode(rows[:, :4000], cache, sequence)
+except RuntimeError as error:
+    print(lengths, error)
+"""
+
+
+def test_a_signal_handler_may_read_the_cache_of_the_call_it_interrupts() -> None:
+    run = subprocess.run([sys.executable, "-c", CACHE_HANDLER], capture_output=True, text=True,
+                         timeout=100)
+    assert run.stdout.startswith("[20000] cache: this thread is reading it"), run.stderr
+
+
 def test_several_threads_get_the_same_bits() -> None:
     expected = regard.attention(Q, Q, Q, causal=True)
     results: list[np.ndarray] = []

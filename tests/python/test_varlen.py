@@ -91,7 +91,12 @@ def test_options_count_as_for_a_batch():
 
 def test_sentences():
     q, k, v = packed()
-    with pytest.raises(ValueError, match="kv"):
+    with pytest.raises(ValueError, match="kv_starts: 3 starts differ from q's 6"):
         regard.attention_varlen(q, k, v, starts(LENGTHS_Q), [0, 5, 9])
+    for more in ({}, {"return_lse": True}):
+        with pytest.raises(ValueError, match="q_starts: the first start is 1, it must be 0"):
+            regard.attention_varlen(q, k, v, [1, 30], **more)
+    with pytest.raises(TypeError, match="q_starts: 'NoneType' is no array"):
+        regard.attention_varlen(q, k, v, None)
     with pytest.raises(ValueError, match="kv_len"):
         regard.attention_varlen(q, k, v, starts(LENGTHS_Q), starts(LENGTHS_KV), kv_len=[1] * 5)

@@ -132,3 +132,14 @@ def test_half_types() -> None:
     assert error[1] < 1.5 * error[0]
     weights = [m(**inputs, output_attentions=True).attentions[0] for m in (eager, ours)]
     assert weights[0].dtype == weights[1].dtype == torch.bfloat16
+
+
+def test_autocast() -> None:
+    """Rotary positions leave q and k in f32 beside a bf16 v."""
+    eager, ours = pair("llama")
+    inputs = batch("left")
+    reference = eager(**inputs).logits
+    seen = inputs["attention_mask"].bool()
+    with torch.autocast("cpu", torch.bfloat16):
+        error = [(m(**inputs).logits - reference)[seen].abs().mean() for m in (eager, ours)]
+    assert error[1] < 1.5 * error[0]

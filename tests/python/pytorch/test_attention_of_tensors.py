@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 import regard
 import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 DTYPES = [torch.float64, torch.float32, torch.float16, torch.bfloat16]
 
@@ -68,8 +69,34 @@ def test_tensors_without_memory_of_the_cpu() -> None:
     for tensor in (q.to("meta"), q.to_sparse()):
         with pytest.raises(TypeError, match="k: this 'Tensor' gives no memory of the CPU"):
             regard.attention(q, tensor, q)
+    with FakeTensorMode():
+        fake = torch.empty(2, 5, 16)
+    with pytest.raises(TypeError, match="k: this 'FakeTensor' gives no memory of the CPU"):
+        regard.attention(q, fake, q)
     with pytest.raises(TypeError, match="q: elements are int32"):
         regard.attention(q.int(), q, q)
+
+
+def test_results_are_on_the_cpu_whatever_the_default_device() -> None:
+    q = normal(2, 5, 16)
+    with torch.device("meta"):
+        out = regard.attention(q, q, q)
+    assert out.device.type == "cpu" and torch.equal(out, regard.attention(q, q, q))
+
+
+def test_memory_that_holds_negatives_is_refused() -> None:
+    q = normal(2, 5, 16)
+    negated = torch.complex(q, q).conj().imag
+    assert negated.is_neg()
+    for place in range(3):
+        tensors = [q, q, q]
+        tensors[place] = negated
+        with pytest.raises(ValueError, match=f"{'qkv'[place]}: its memory holds the negatives"):
+            regard.attention(*tensors)
+    with pytest.raises(ValueError, match="out: its memory holds the negatives"):
+        regard.attention(q, q, q, out=torch.complex(q, q).conj().imag)
+    resolved = negated.resolve_neg()
+    assert torch.equal(regard.attention(resolved, q, q), regard.attention(-q, q, q))
 
 
 def test_jax_arrays() -> None:

@@ -174,13 +174,14 @@ REFUSED = {
     "head sizes": (ValueError, "key: head size 4 differs from query's 8", (Q, K[..., :4], V), {}),
     "keys": (ValueError, "value: 4 keys differ from key's 7", (Q, K, V[:, :, :4]), {}),
     "heads without enable_gqa": (ValueError, r"\(2, 6\), \(2, 3\)", (normal(2, 6, 5, 8), K, V), {}),
-    "heads that do not divide": (ValueError, "3 heads do not divide q.*7",
+    "heads that do not divide": (ValueError, "key: 3 heads do not divide query's 7",
                                  (normal(2, 7, 5, 8), K, V), {"enable_gqa": True}),
+    "scale of a word": (TypeError, "scale: '1' is no number", (Q, K, V), {"scale": "1"}),
     "grouped 2-D": (ValueError, "enable_gqa: .* no heads", (Q[0, 0], K[0, 0], V[0, 0]),
                     {"enable_gqa": True}),
     "sparse": (TypeError, "query: it is sparse", (Q.to_sparse(), K, V), {}),
     "scale": (ValueError, "scale: nan", (Q, K, V), {"scale": math.nan}),
-    "head size 0": (ValueError, "head size is 0", (Q[..., :0], K[..., :0], V), {}),
+    "head size 0": (ValueError, "query: head size 0", (Q[..., :0], K[..., :0], V), {}),
 }
 
 
