@@ -28,7 +28,7 @@ const Context& serving(Kind kind, Options& options) {
     return own;
   }
   if (kind != Kind::torch) return shared;
-  if (options.threads <= 0) options.threads = std::min(torch_threads(), shared.threads());
+  if (options.threads == 0) options.threads = std::min(torch_threads(), shared.threads());
   const Context* const openmp = openmp_context(shared.threads());
   return openmp ? *openmp : shared;
 }

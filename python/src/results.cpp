@@ -21,6 +21,17 @@ constexpr Tensor Outputs::*kPlaces[] = {
 constexpr const char* kNames[] = {"out",         "lse",      "weights", "entropy",
                                   "top_weights", "top_keys", "key_mass"};
 
+/// Strides of a dense array of a shape that nobody has checked yet: products that do not fit wrap.
+Strides unchecked_strides(const Shape& shape) {
+  Strides strides{};
+  std::uint64_t dense = 1;
+  for (std::size_t axis = shape.size(); axis-- > 0;) {
+    strides[axis] = std::int64_t(dense);
+    dense *= std::uint64_t(shape[axis]);
+  }
+  return strides;
+}
+
 PyObject* class_of(PyObject*& found, const char* name) {
   if (!found) {
     found = nb::object(nb::module_::import_("regard._results").attr(name)).release().ptr();
@@ -132,7 +143,8 @@ const Outputs& Results::pretend() {
   for (std::size_t place = 0; place < kCount; ++place) {
     const Wanted& wanted = wanted_[place];
     if (!wanted.is) continue;
-    outputs_.*kPlaces[place] = {&memory, wanted.dtype, wanted.shape, dense_strides(wanted.shape)};
+    outputs_.*
+        kPlaces[place] = {&memory, wanted.dtype, wanted.shape, unchecked_strides(wanted.shape)};
   }
   return outputs_;
 }

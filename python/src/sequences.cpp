@@ -6,7 +6,9 @@ namespace regard::python {
 
 std::vector<std::int64_t> differences(const std::vector<std::int64_t>& starts) {
   std::vector<std::int64_t> found;
-  for (std::size_t n = 1; n < starts.size(); ++n) found.push_back(starts[n] - starts[n - 1]);
+  for (std::size_t n = 1; n < starts.size(); ++n) {  // unchecked, so that it may wrap
+    found.push_back(std::int64_t(std::uint64_t(starts[n]) - std::uint64_t(starts[n - 1])));
+  }
   return found;
 }
 

@@ -54,6 +54,7 @@ REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"stats": ["entropi"]}, ValueError, "stats: 'entropi' is none of"),
     ({"stats": 5}, TypeError, "stats: 5 is no set of names"),
     ({"stats": {"top_keys": -1}}, ValueError, "top_weights"),
+    ({"stats": {"top_keys": 2**62}}, ValueError, "top_weights: 4611686018427387904 top keys"),
     ({"path": "fast"}, ValueError, "path: 'fast' is none of"),
     ({"path": "tiles"}, NotImplementedError, "path"),
     ({"precision": "low"}, ValueError, "precision: 'low' is none of"),

@@ -96,6 +96,8 @@ def test_sentences():
     for more in ({}, {"return_lse": True}):
         with pytest.raises(ValueError, match="q_starts: the first start is 1, it must be 0"):
             regard.attention_varlen(q, k, v, [1, 30], **more)
+    with pytest.raises(ValueError, match="q_starts: the first start is -9223372036854775808"):
+        regard.attention_varlen(q, k, v, [-(2**63), 2**63 - 1])
     with pytest.raises(TypeError, match="q_starts: 'NoneType' is no array"):
         regard.attention_varlen(q, k, v, None)
     with pytest.raises(ValueError, match="kv_len"):

@@ -84,6 +84,12 @@ def test_results_are_on_the_cpu_whatever_the_default_device() -> None:
     assert out.device.type == "cpu" and torch.equal(out, regard.attention(q, q, q))
 
 
+def test_threads_below_0_are_refused() -> None:
+    q = normal(2, 5, 16)
+    with pytest.raises(ValueError, match="threads: -1 is below 0"):
+        regard.attention(q, q, q, threads=-1)
+
+
 def test_memory_that_holds_negatives_is_refused() -> None:
     q = normal(2, 5, 16)
     negated = torch.complex(q, q).conj().imag
