@@ -58,10 +58,6 @@ class Pattern:
     sequences: Sequences | None = None
     """Ranges that stay apart. `q_offset`, `kv_len` and `keys` are then absent."""
 
-    def hides_keys(self) -> bool:
-        """Whether it says more than order and distance."""
-        return any(x is not None for x in (self.kv_len, self.keys, self.sequences))
-
     def options(self) -> dict[str, Any]:
         """The pattern under the names of `regard.attention`; sequences become a dense mask."""
         if self.sequences is not None:

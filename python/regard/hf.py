@@ -62,16 +62,21 @@ def _pattern(
     mask: torch.Tensor | None, shape: tuple[int, int, int, int], causal: bool, rest: dict[str, Any]
 ) -> Pattern | None:
     """What the mask is known to be; None for the caller's own. Starts of packed sequences, under
-    transformers' names for flash attention, count where the mask hides neither padding nor
-    sequences: as there, a mask comes first."""
+    transformers' names for flash attention, count where the mask hides no padding: as there, a
+    mask comes first."""
     pattern = getattr(mask, "pattern", None) if mask is not None else Pattern(shape, causal=causal)
     starts = [rest.get(name) for name in ("cu_seq_lens_q", "cu_seq_lens_k")]
-    if pattern is None or None in starts or pattern.hides_keys():
+    if pattern is None or None in starts or pattern.kv_len is not None or pattern.keys is not None:
         return pattern
     if pattern.q_offset:
         raise ValueError(f"cu_seq_lens_q is given but the cache holds {pattern.q_offset} tokens: "
                          "packed sequences must be all that there is")  # fmt: skip
-    return dataclasses.replace(pattern, sequences=Sequences(*(tuple(x.tolist()) for x in starts)))
+    sequences = Sequences(*(tuple(x.tolist()) for x in starts))
+    if pattern.sequences not in (None, sequences):
+        raise ValueError(f"cu_seq_lens_q makes {len(sequences.q_starts) - 1} sequences, other than "
+                         f"the mask's {len(pattern.sequences.q_starts) - 1}: chunks go with "
+                         "position_ids and use_cache=False")  # fmt: skip
+    return dataclasses.replace(pattern, sequences=sequences)
 
 
 def _packed(

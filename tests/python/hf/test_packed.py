@@ -16,7 +16,7 @@ from tiny_models import VOCABULARY, pair
 
 LENGTHS = (9, 1, 17, 12)  # on either side of the window, 7
 TOLD_BY_POSITIONS = ("llama", "mistral", "gemma2")
-FAMILIES = (*TOLD_BY_POSITIONS, "gpt_oss")  # which keeps positions from its masks
+FAMILIES = (*TOLD_BY_POSITIONS, "gpt_oss", "bert")  # two that keep positions from their masks
 
 
 def prompts() -> list[list[int]]:
@@ -54,9 +54,10 @@ def test_logits_of_each_alone_by_one_call_a_layer(family: str, told_by: str, cal
     assert [call["name"] for call in calls] == ["attention_varlen"] * 2  # layers
     for call in calls:
         assert tuple(call["q_starts"]) == tuple(call["kv_starts"]) == (0, 9, 10, 27, 39)
-        assert call["q"].shape == (39, 6, 8) and call["k"].shape == call["v"].shape == (39, 2, 8)
-        assert call["causal"] == "top_left" and "mask" not in call
-    assert any("window" in call for call in calls) == (family != "llama")
+        assert call["q"].shape == (39, 6, 8) and "mask" not in call
+        assert call["k"].shape == call["v"].shape == (39, 6 if family == "bert" else 2, 8)
+        assert call["causal"] == ("none" if family == "bert" else "top_left")
+    assert any("window" in call for call in calls) == (family not in ("llama", "bert"))
 
 
 @pytest.mark.parametrize("family", TOLD_BY_POSITIONS)
@@ -82,6 +83,16 @@ def test_weights_by_one_call_a_layer(family: str, calls: list) -> None:
     for one, other in zip(weights, expected):
         assert one.shape == (1, 6, 39, 39)
         assert (one - other).abs().max() < 1e-5
+
+
+def test_chunks_within_packed_sequences() -> None:
+    """By a dense mask, where positions tell of both; by starts alone they would cross."""
+    eager, ours = pair("llama4")
+    expected = alone(eager)
+    logits = ours(**flattened(), use_cache=False).logits[0]
+    assert (logits - expected).abs().max() < 1e-4
+    with pytest.raises(ValueError, match="chunks go with position_ids and use_cache=False"):
+        ours(**flattened(return_flash_attn_kwargs=True))
 
 
 def packed_mask(batch: int) -> torch.Tensor:
@@ -147,6 +158,8 @@ def test_a_mask_comes_before_starts(calls: list) -> None:
 def test_starts_that_do_not_fit() -> None:
     with pytest.raises(ValueError, match="cache holds 3 tokens"):
         forward(*tensors(1, 2, 5), attention_mask(1, 2, 5, q_offset=3), **starts(0, 1, 2))
+    with pytest.raises(ValueError, match="makes 3 sequences, other than the mask's 2"):
+        forward(*tensors(batch=1), packed_mask(1), **starts(0, 2, 4, 5))
     with pytest.raises(ValueError, match="the last start is 4, the packed length is 5"):
         forward(*tensors(batch=1), None, **starts(0, 2, 4))
 
