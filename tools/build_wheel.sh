@@ -3,7 +3,7 @@
 # It holds every ISA, the C++ runtime and what else the engine links beside glibc; no OpenMP. Its
 # tag says the oldest glibc that it runs with, which is that of this machine or older: build where
 # that is old enough, in a manylinux container say. `-C cmake.define.REGARD_ISAS=generic` makes one
-# quickly.
+# quickly. tools/check_wheel.sh shows that one works.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 cd "$root"

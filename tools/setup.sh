@@ -5,17 +5,24 @@ packages_build=(g++ cmake ninja-build libcli11-dev libfmt-dev nlohmann-json3-dev
                 libpthreadpool-dev)
 packages_test=("${packages_build[@]}" libgtest-dev librapidcheck-dev patch python3 python3-venv
                python3-dev)
-# From PyPI, into build/python-venv: what ./test needs, then what --all adds. PyTorch is installed
-# without its dependencies, which are gigabytes of CUDA.
-pip_test=(numpy ml_dtypes nanobind onnx pytest)
-pip_torch=(filelock fsspec jinja2 networkx 'setuptools>=77.0.3' sympy typing_extensions)
-pip_hf=('transformers>=5' jax)
 packages_lint=("${packages_test[@]}" clang-format-14 clang-tidy-14 git shellcheck)
 packages_aarch64=(g++ cmake ninja-build nlohmann-json3-dev python3 g++-aarch64-linux-gnu
                   libc6-dev-arm64-cross googletest qemu-user)
 packages_long=("${packages_test[@]}" "${packages_aarch64[@]}" clang-14 libclang-rt-14-dev valgrind)
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
+
+# extra NAME: the requirements of `pip install .[NAME]`, a line each.
+extra() {
+  sed -n "s/^$1 = \[\(.*\)\]\$/\1/p" "$root/pyproject.toml" | tr -d '" ' | tr , '\n'
+}
+
+# From PyPI, into build/python-venv: what ./test needs, then what --all adds. PyTorch is installed
+# without its dependencies, which are gigabytes of CUDA; pip_torch names the others.
+mapfile -t pip_test < <(printf '%s\n' numpy nanobind && extra test)
+mapfile -t pip_hf < <(extra hf | grep -v ^torch)
+mapfile -t pip_jax < <(extra jax)
+pip_torch=(filelock fsspec jinja2 networkx 'setuptools>=77.0.3' sympy typing_extensions)
 
 # quiet MESSAGE COMMAND...: shows the message; what the command printed only if it fails.
 quiet() {
@@ -81,7 +88,7 @@ python_packages() {
 # python_torch: PyTorch, and for its CUDA libraries a stub that finds no device.
 python_torch() {
   local venv=$root/build/python-venv
-  python_packages --no-deps torch && python_packages "${pip_torch[@]}" || return
+  python_packages --no-deps "$(extra torch)" && python_packages "${pip_torch[@]}" || return
   "$venv/bin/python" -c 'import torch' 2>/dev/null ||
     "$venv/bin/python" "$root/bench/peers/cuda_stubs.py" \
       "$(echo "$venv"/lib/python3*/site-packages/torch/lib)"

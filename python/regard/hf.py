@@ -4,22 +4,23 @@
     regard.hf.register()
     model = AutoModel.from_pretrained(name, attn_implementation="regard")
 
-Causal models, sliding windows, padding and packed sequences reach the engine as offsets, windows
-and lengths, without a mask of Sq x Skv; grouped heads are read in place. Softcap and sinks are the
-engine's. `model(..., output_attentions=True)` gives weights, (B, Hq, Sq, Skv) a layer.
+Causal models, sliding windows, chunks, padding and packed sequences reach the engine as offsets,
+windows and lengths, without a mask of Sq x Skv; grouped heads are read in place. Softcap and sinks
+are the engine's. `model(..., output_attentions=True)` gives weights, (B, Hq, Sq, Skv) a layer.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import torch
-
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.generation.continuous_batching.cache import PagedAttentionCache
 
 import regard
 from regard import _hf_masks
+from regard._hf_pattern import Pattern, Sequences
 
 __all__ = ["attention_forward", "register"]
 
@@ -42,36 +43,52 @@ def _refuse(dropout: float, tensors: tuple[torch.Tensor, ...], rest: dict[str, A
 
 
 def _mask_options(
-    mask: torch.Tensor | None, causal: bool, position_bias: torch.Tensor | None
+    mask: torch.Tensor | None, pattern: Pattern | None, position_bias: torch.Tensor | None
 ) -> dict[str, Any]:
-    """The mask a model passes on, and its bias, under the names of `regard.attention`."""
-    options: dict[str, Any] = {"causal": "top_left" if causal else "none"}
-    if isinstance(mask, _hf_masks.CompactMask):
-        options = mask.pattern.options()
-    elif mask is not None:
-        options = {"mask" if mask.dtype == torch.bool else "bias": mask}
+    """The mask, by its pattern if it has one, and the bias, named as for `regard.attention`."""
+    if pattern is not None:
+        options = pattern.options()
+    elif mask.dtype == torch.bool:
+        options = {"mask": mask}
+    else:
+        options = {"bias": mask}
     if position_bias is not None:
         bias = options.get("bias")
         options["bias"] = position_bias if bias is None else position_bias + bias
     return options
 
 
+def _pattern(
+    mask: torch.Tensor | None, shape: tuple[int, int, int, int], causal: bool, rest: dict[str, Any]
+) -> Pattern | None:
+    """What the mask is known to be; None for the caller's own. Starts of packed sequences, under
+    transformers' names for flash attention, count where the mask hides no padding: as there, a
+    mask comes first."""
+    pattern = getattr(mask, "pattern", None) if mask is not None else Pattern(shape, causal=causal)
+    starts = [rest.get(name) for name in ("cu_seq_lens_q", "cu_seq_lens_k")]
+    if pattern is None or None in starts or pattern.kv_len is not None or pattern.keys is not None:
+        return pattern
+    if pattern.q_offset:
+        raise ValueError(f"cu_seq_lens_q is given but the cache holds {pattern.q_offset} tokens: "
+                         "packed sequences must be all that there is")  # fmt: skip
+    sequences = Sequences(*(tuple(x.tolist()) for x in starts))
+    if pattern.sequences not in (None, sequences):
+        raise ValueError(f"cu_seq_lens_q makes {len(sequences.q_starts) - 1} sequences, other than "
+                         f"the mask's {len(pattern.sequences.q_starts) - 1}: chunks go with "
+                         "position_ids and use_cache=False")  # fmt: skip
+    return dataclasses.replace(pattern, sequences=sequences)
+
+
 def _packed(
-    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, pattern: _hf_masks.Pattern, **options: Any
-) -> tuple[torch.Tensor, torch.Tensor | None]:
-    """Attention of each packed sequence by itself, (B, S, H, D) in and out."""
-    batch, tokens, heads, _ = q.shape
-    out = q.new_empty(batch, tokens, heads, v.shape[-1])
-    weights = None
-    if options.get("return_weights"):
-        weights = q.new_zeros(batch, heads, tokens, tokens, dtype=torch.float32)
-    for b, sequences in enumerate(pattern.sequences()):
-        for first, last in sequences:
-            at = (slice(b, b + 1), slice(first, last))
-            result = regard.attention(q[at], k[at], v[at], out=out[at], **options)
-            if weights is not None:
-                weights[b, :, first:last, first:last] = result.weights[0]
-    return out, weights
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, pattern: Pattern, options: dict[str, Any]
+) -> torch.Tensor:
+    """Attention of ranges that stay apart, (B, S, H, D) in and out. Batch entries are put behind
+    one another: a view, unless there are several and their heads lie outside the rows."""
+    out = q.new_empty(*q.shape[:3], v.shape[-1])
+    flat = (x.flatten(0, 1) for x in (q, k, v))
+    options = {**options, **pattern.varlen_options(), "out": out.flatten(0, 1)}
+    regard.attention_varlen(*flat, **options)
+    return out
 
 
 @torch.compiler.disable
@@ -95,7 +112,8 @@ def attention_forward(
     query (B, Hq, Sq, D), key (B, Hkv, Skv, D), value (B, Hkv, Skv, Dv), of any strides; gives
     (B, Sq, Hq, Dv), and the weights (B, Hq, Sq, Skv) or None. `s_aux` (Hq,) are sinks,
     `position_bias` is added to the scores. Without a mask, several rows of a causal module see
-    keys up to their own number, as with transformers' "sdpa"; one row sees all.
+    keys up to their own number, as with transformers' "sdpa"; one row sees all. `cu_seq_lens_q` and
+    `cu_seq_lens_k`, (N + 1,), keep packed sequences apart.
     Errors: ValueError for dropout, for tensors that need gradients and for paged caches.
     """
     _refuse(dropout, (query, key, value), rest)
@@ -103,20 +121,20 @@ def attention_forward(
         dtype = torch.get_autocast_dtype("cpu")
         query, key, value = (x.to(dtype) for x in (query, key, value))
     causal = is_causal if is_causal is not None else getattr(module, "is_causal", True)
-    causal = bool(causal) and attention_mask is None and query.shape[2] > 1
-    options = _mask_options(attention_mask, causal, position_bias)
-    options |= {"scale": scaling, "layout": "bshd", "return_weights": bool(output_attentions)}
+    shape = (query.shape[0], 1, query.shape[2], key.shape[2])
+    pattern = _pattern(attention_mask, shape, bool(causal) and query.shape[2] > 1, rest)
+    options: dict[str, Any] = {"scale": scaling, "layout": "bshd"}
     if softcap:
         options["softcap"] = softcap
     if s_aux is not None:
         options["sinks"] = s_aux.detach()
     q, k, v = (x.transpose(1, 2) for x in (query, key, value))
-    pattern = getattr(attention_mask, "pattern", None)
-    if pattern is not None and pattern.sequence is not None:
-        out, weights = _packed(q, k, v, pattern, **options)
-    elif output_attentions:
-        result = regard.attention(q, k, v, **options)
-        out, weights = result.out, result.weights
-    else:
-        out, weights = regard.attention(q, k, v, **options), None
-    return out, None if weights is None else weights.to(query.dtype)
+    # Weights and a bias have Sq x Skv elements a head: there a dense mask of bools adds little.
+    if pattern is not None and pattern.sequences is not None:
+        if position_bias is None and not output_attentions:
+            return _packed(q, k, v, pattern, options), None
+    options |= _mask_options(attention_mask, pattern, position_bias)
+    if not output_attentions:
+        return regard.attention(q, k, v, **options), None
+    result = regard.attention(q, k, v, return_weights=True, **options)
+    return result.out, result.weights.to(query.dtype)

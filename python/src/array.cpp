@@ -32,6 +32,19 @@ nb::object exported(nb::handle object, bool writing) {
   return {};
 }
 
+/// False for an object that has buffers but lends none to be written, such as an array of JAX,
+/// which never changes: DLPack without a version cannot say so.
+bool writable(nb::handle object) {
+  if (PyObject_CheckBuffer(object.ptr()) == 0) return true;
+  Py_buffer buffer;
+  if (PyObject_GetBuffer(object.ptr(), &buffer, PyBUF_STRIDES | PyBUF_WRITABLE) != 0) {
+    PyErr_Clear();
+    return false;
+  }
+  PyBuffer_Release(&buffer);
+  return true;
+}
+
 }  // namespace
 
 std::string shape_text(std::span<const std::int64_t> shape) {
@@ -180,7 +193,8 @@ bool Array::take_exchanged(const dlpack::ExchangeTable& table) {
 }
 
 bool Array::take_dlpack(Access access) {
-  const bool writing = access == Access::write;
+  if (access == Access::write && !writable(object_)) return false;
+  const bool writing = access != Access::read;
   // The capsule itself is given on, which marks it as used: it serves once.
   const nb::object capsule = exported(object_, writing);
   if (!capsule.is_valid()) return PyObject_CheckBuffer(object_.ptr()) && take_buffer(access);
@@ -257,7 +271,7 @@ Tensor Array::view(std::span<const int> axes, const char* wanted) const {
 nb::object make_array(const char* name, const Array& like, std::span<const std::int64_t> shape,
                       DType dtype, Array& array) {
   nb::object made = empty_array(like.kind(), shape, dtype);
-  array.take(name, made, Array::Access::write);
+  array.take(name, made, Array::Access::made);
   return made;
 }
 

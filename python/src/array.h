@@ -25,7 +25,8 @@ enum class Kind : std::uint8_t { numpy, torch, other };
 
 class Array {
  public:
-  enum class Access : std::uint8_t { read, write };
+  /// `made` is written, too: memory that make_array has just made.
+  enum class Access : std::uint8_t { read, write, made };
   static constexpr int kMostAxes = 8;
 
   Array() = default;

@@ -30,13 +30,18 @@ def registered() -> Iterator[None]:
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """The arguments of every call of `regard.attention`, which still happens."""
+    """The arguments of every call of the engine, which still happens; "name" says of what."""
     seen: list[dict[str, Any]] = []
-    attention = regard.attention
 
-    def recording(q: Any, k: Any, v: Any, **options: Any) -> Any:
-        seen.append({"q": q, "k": k, "v": v, **options})
-        return attention(q, k, v, **options)
+    def record(name: str) -> None:
+        function = getattr(regard, name)
 
-    monkeypatch.setattr(regard, "attention", recording)
+        def recording(q: Any, k: Any, v: Any, **options: Any) -> Any:
+            seen.append({"name": name, "q": q, "k": k, "v": v, **options})
+            return function(q, k, v, **options)
+
+        monkeypatch.setattr(regard, name, recording)
+
+    record("attention")
+    record("attention_varlen")
     return seen

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from transformers.generation.continuous_batching.cache import PagedAttentionCache
 
 import regard.hf
 from regard._hf_masks import attention_mask
@@ -34,6 +35,12 @@ def test_gradients_are_refused() -> None:
     with torch.enable_grad(), pytest.raises(ValueError, match="no_grad"):
         forward(q.requires_grad_(), k, v, None)
     forward(q, k, v, None)
+
+
+def test_a_paged_cache_is_refused() -> None:
+    cache = object.__new__(PagedAttentionCache)  # a whole one takes a model and gigabytes
+    with pytest.raises(ValueError, match="cache is paged, for continuous batching"):
+        forward(*tensors(), None, cache=cache)
 
 
 def test_memory_is_read_in_place(calls: list) -> None:

@@ -6,7 +6,8 @@ import pytest
 import torch
 from transformers import masking_utils as hf
 
-from regard._hf_masks import CompactMask, attention_mask
+from regard._hf_masks import attention_mask
+from regard._hf_pattern import CompactMask
 
 FUNCTIONS = {
     "causal": hf.causal_mask_function,
@@ -47,6 +48,27 @@ def test_same_pairs_as_dense(name: str, lengths: tuple[int, ...], kind: str) -> 
     assert mask.untyped_storage().nbytes() == 1
 
 
+@pytest.mark.parametrize("kind", ["none", "all", "left", "right", "holes"])
+@pytest.mark.parametrize("size", [1, 3, 4, 20])
+@pytest.mark.parametrize("lengths", LENGTHS, ids=str)
+def test_chunks(lengths: tuple[int, ...], size: int, kind: str) -> None:
+    q_length, kv_length, q_offset, kv_offset = lengths
+    exist = padding(kind, q_offset + q_length)
+    left = torch.zeros(3, dtype=torch.int64)
+    if exist is not None:
+        left = (exist.cumsum(-1) == 0).sum(-1)  # as create_chunked_causal_mask counts
+    function = hf.chunked_causal_mask_function(size, left)
+    mask = attention_mask(3, *lengths, function, exist)
+    dense = hf.sdpa_mask(3, *lengths, function, exist, allow_is_causal_skip=False)
+    if kind == "holes" and type(mask) is torch.Tensor:  # rows of several chunks, keys missing
+        assert q_length > 1
+        assert torch.equal(mask, dense)
+        return
+    assert isinstance(mask, CompactMask)
+    assert torch.equal(mask.pattern.dense(), dense)
+    assert (mask.pattern.sequences is None) == (q_length == 1 or size == 20)
+
+
 def test_packed_sequences() -> None:
     positions = torch.tensor([[0, 1, 2, 0, 1, 0, 1, 2], [0, 1, 2, 3, 4, 5, 0, 1]])
     numbers = hf.find_packed_sequence_indices(positions)
@@ -56,7 +78,8 @@ def test_packed_sequences() -> None:
             hf.packed_sequence_mask_function(numbers),
         )
         mask = attention_mask(2, 8, 8, mask_function=function)
-        assert mask.pattern.sequences() == [[(0, 3), (3, 5), (5, 8)], [(0, 6), (6, 8)]]
+        assert mask.pattern.sequences.q_starts == (0, 3, 5, 8, 14, 16)
+        assert mask.pattern.sequences.kv_starts == (0, 3, 5, 8, 14, 16)
         dense = hf.sdpa_mask(2, 8, 8, mask_function=function, allow_is_causal_skip=False)
         assert torch.equal(mask.pattern.dense(), dense)
         padded = (2, 8, 8, 0, 0, function, padding("left", 8)[1:])
@@ -68,7 +91,11 @@ def test_packed_sequences() -> None:
 @pytest.mark.parametrize(
     "function",
     [
-        hf.chunked_causal_mask_function(3, torch.zeros(2, dtype=torch.int64)),
+        hf.chunked_overlay(3, torch.zeros(2, dtype=torch.int64)),
+        hf.and_masks(
+            hf.sliding_window_overlay(2),
+            hf.chunked_causal_mask_function(3, torch.zeros(2, dtype=torch.int64)),
+        ),
         hf.or_masks(hf.causal_mask_function, hf.sliding_window_overlay(2)),
         hf.and_masks(hf.sliding_window_overlay(4), hf.sliding_window_overlay(2)),
         hf.and_masks(hf.causal_mask_function, lambda b, h, q, k: (q + k) % 2 == 0),

@@ -8,12 +8,12 @@ import pytest
 import torch
 import transformers
 
-from tiny_models import DECODERS, FAMILIES, WINDOW, batch, pair
+from tiny_models import CHUNK, DECODERS, FAMILIES, WINDOW, batch, pair
 
 STEPS = 64
-# The first token comes from a row of padding where that is on the right: with less of it than a
-# window, each such row still sees a token. (A row that sees none is the mean of all values with
-# eager, which adds a finite minimum, and 0 with regard.)
+# The first token comes from a row of padding where that is on the right. Here each such row still
+# sees a token: there is less padding than a window, and no chunk of padding alone. (A row that sees
+# none is the mean of all values with eager, which adds a finite minimum, and 0 with regard.)
 LENGTHS = {"none": (23, 23, 23), "left": (23, 9, 16), "right": (23, 18, 20)}
 SIDES = ("none", "left", "right")
 
@@ -63,26 +63,18 @@ def test_cache_in_pieces_gives_logits_of_one_call(family: str) -> None:
     assert (torch.cat(parts, 1) - whole)[seen].abs().max() < 1e-4
 
 
-@pytest.mark.parametrize("family", ["llama", "mistral", "gpt_oss"])
-def test_static_cache(family: str) -> None:
+@pytest.mark.parametrize("family", ["llama", "llama4", "mistral", "gpt_oss"])
+@pytest.mark.parametrize("side", ["none", "left"])
+def test_static_cache(family: str, side: str, calls: list) -> None:
     eager, ours = pair(family)
     settings = {"max_new_tokens": 12, "do_sample": False, "cache_implementation": "static"}
     settings |= {"disable_compile": True}
-    expected = eager.generate(**batch("left"), **settings)
-    assert torch.equal(ours.generate(**batch("left"), **settings), expected)
-
-
-def test_packed_sequences_stay_apart() -> None:
-    eager, ours = pair("mistral")
-    ids = batch("none")["input_ids"]
-    lengths = (9, 2, 12)
-    positions = torch.cat([torch.arange(n) for n in lengths])[None].expand(3, -1)
-    packed = {"input_ids": ids, "position_ids": positions, "use_cache": False}
-    logits = ours(**packed).logits
-    assert (logits - eager(**packed).logits).abs().max() < 1e-4
-    for first, part in zip((0, 9, 11), ids.split(lengths, dim=1)):
-        alone = ours(input_ids=part).logits
-        assert (logits[:, first : first + part.shape[1]] - alone).abs().max() < 1e-4
+    expected = eager.generate(**batch(side), **settings)
+    assert torch.equal(ours.generate(**batch(side), **settings), expected)
+    assert len(calls) == 2 * 12
+    for call in calls:  # no mask has rows
+        assert call.get("mask") is None or call["mask"].shape[1:3] == (1, 1)
+    assert side == "left" or not any("mask" in call for call in calls)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -100,7 +92,7 @@ def test_output_attentions(family: str) -> None:
 
 
 @pytest.mark.parametrize("side", SIDES)
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", [f for f in FAMILIES if f != "llama4"])
 def test_no_mask_of_rows_and_no_copied_heads(family: str, side: str, calls: list) -> None:
     _, ours = pair(family)
     ours(**batch(side))
@@ -121,6 +113,27 @@ def test_no_mask_of_rows_and_no_copied_heads(family: str, side: str, calls: list
     assert [c.get("window") for c in calls].count((WINDOW - 1, -1)) == windowed
     assert [c.get("softcap") for c in calls].count(2.0) == (2 if family == "gemma2" else 0)
     assert sum(c.get("sinks") is not None for c in calls) == (2 if family == "gpt_oss" else 0)
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_no_mask_of_chunks(side: str, calls: list) -> None:
+    _, ours = pair("llama4")
+    ours(**batch(side))
+    assert [call["name"] for call in calls] == ["attention_varlen", "attention"]
+    chunks = calls[0]
+    assert chunks["q"].shape == (3 * 23, 6, 8) and chunks["k"].shape == (3 * 23, 2, 8)
+    assert chunks["causal"] == "top_left" and "mask" not in chunks
+    counts = [b - a for a, b in zip(chunks["q_starts"], chunks["q_starts"][1:])]
+    assert max(counts) == CHUNK
+    if side == "none":
+        assert counts == [8, 8, 7] * 3
+    del calls[:]
+    ours.generate(**batch(side), max_new_tokens=3, min_new_tokens=3)
+    assert [call["name"] for call in calls] == ["attention_varlen"] + 5 * ["attention"]
+    for call in calls[2:]:  # one row: a window where all chunks start together, else keys
+        assert call["q"].shape[1] == 1
+        assert call.get("mask") is None or call["mask"].shape[1:3] == (1, 1)
+    assert any("window" in call for call in calls) == (side != "left")
 
 
 def test_half_types() -> None:

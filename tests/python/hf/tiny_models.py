@@ -9,6 +9,7 @@ import transformers
 
 VOCABULARY = 97
 WINDOW = 7
+CHUNK = 8
 PADDING = 0
 
 # Weights of 0.02 would make all attention nearly uniform, and all next tokens nearly as likely.
@@ -35,6 +36,11 @@ def _config(family: str) -> transformers.PreTrainedConfig:
             return transformers.GptOssConfig(
                 **_SMALL, sliding_window=WINDOW, num_local_experts=4, num_experts_per_tok=2
             )
+        case "llama4":  # a layer of chunks, one that sees all
+            return transformers.Llama4TextConfig(
+                **_SMALL, intermediate_size_mlp=64, attention_chunk_size=CHUNK,
+                no_rope_layers=[1, 0], interleave_moe_layer_step=2, num_local_experts=2,
+            )  # fmt: skip
         case "qwen2":
             return transformers.Qwen2Config(**_SMALL)
         case "qwen3":
@@ -45,7 +51,7 @@ def _config(family: str) -> transformers.PreTrainedConfig:
     raise ValueError(family)
 
 
-DECODERS = ("llama", "mistral", "gemma2", "gpt_oss", "qwen2", "qwen3")
+DECODERS = ("llama", "llama4", "mistral", "gemma2", "gpt_oss", "qwen2", "qwen3")
 FAMILIES = (*DECODERS, "bert")
 
 

@@ -103,13 +103,3 @@ def test_memory_that_holds_negatives_is_refused() -> None:
         regard.attention(q, q, q, out=torch.complex(q, q).conj().imag)
     resolved = negated.resolve_neg()
     assert torch.equal(regard.attention(resolved, q, q), regard.attention(-q, q, q))
-
-
-def test_jax_arrays() -> None:
-    jax = pytest.importorskip("jax")
-    q = jax.random.normal(jax.random.key(0), (2, 5, 4, 16))
-    result = regard.attention(q, q, q, layout="bshd", return_lse=True)
-    assert isinstance(result.out, jax.Array) and isinstance(result.lse, jax.Array)
-    np.testing.assert_allclose(result.out, jax.nn.dot_product_attention(q, q, q), atol=2e-6)
-    half = q.astype("bfloat16")
-    assert regard.attention(half, half, half).dtype == "bfloat16"
