@@ -78,10 +78,9 @@ void add_rest(const Weighted<T>& block, int t, const T* weights, int first, std:
   }
 }
 
-/// All columns, kVectors at a time as long as there are so many.
+/// All columns from vector v on, kVectors at a time as long as there are so many.
 template <class T, class Rows, int kWidth, int kRows, int kVectors, bool kWhole>
-void add_tile(const Weighted<T>& block, int t, const T* weights, int first) {
-  std::int64_t v = 0;
+void add_from(const Weighted<T>& block, int t, const T* weights, int first, std::int64_t v) {
   for (; v + kVectors <= block.vectors; v += kVectors) {
     add_columns<T, Rows, kWidth, kRows, kVectors, kWhole>(block, t, weights, first, v);
   }
@@ -125,9 +124,9 @@ void add_values(const Weighted<T>& block, bool whole) {
     }
     for (int first = 0; first < kWidth; first += rows) {
       if (whole) {
-        add_tile<T, Rows, kWidth, rows, vectors, true>(block, t, weights, first);
+        add_from<T, Rows, kWidth, rows, vectors, true>(block, t, weights, first, 0);
       } else {
-        add_tile<T, Rows, kWidth, rows, vectors, false>(block, t, weights, first);
+        add_from<T, Rows, kWidth, rows, vectors, false>(block, t, weights, first, 0);
       }
     }
   }
