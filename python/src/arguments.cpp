@@ -19,7 +19,7 @@ constexpr const char* kTexts[kNames] = {
 };
 std::array<PyObject*, kNames> interned{};
 
-bool takes(std::span<const Name> names, Name name) {
+bool holds(std::span<const Name> names, Name name) {
   return std::ranges::find(names, name) != names.end();
 }
 
@@ -43,12 +43,13 @@ std::string function_text(const Signature& signature) {
 std::string suggestion(const Signature& signature, PyObject* word) {
   const std::string given = nb::cast<std::string>(nb::handle(word));
   nb::list names;
-  for (const Name name : signature.keywords) {
-    const std::string_view known = text(name);
+  for (std::size_t n = 0; n < kNames; ++n) {
+    if (!signature.has_keyword(Name(n))) continue;
+    const std::string_view known = kTexts[n];
     if (known.size() > 3 && given.find(known) != std::string::npos) {
       return "; did you mean '" + std::string(known) + "'?";
     }
-    names.append(text(name));
+    names.append(kTexts[n]);
   }
   const nb::object like =
       nb::module_::import_("difflib").attr("get_close_matches")(given, names, 1, 0.7);
@@ -82,6 +83,14 @@ void load_names() {
   }
 }
 
+bool Signature::has_keyword(Name name) const noexcept {
+  return (name >= Name::scale && name <= Name::layout) || holds(more, name);
+}
+
+bool Signature::has(Name name) const noexcept {
+  return has_keyword(name) || holds(positional, name);
+}
+
 Arguments::Arguments(const Signature& signature, PyObject* const* values, Py_ssize_t positional,
                      PyObject* keywords) {
   if (positional > Py_ssize_t(signature.positional.size())) {
@@ -96,10 +105,7 @@ Arguments::Arguments(const Signature& signature, PyObject* const* values, Py_ssi
   for (Py_ssize_t n = 0; n < words; ++n) {
     PyObject* const word = PyTuple_GET_ITEM(keywords, n);
     const std::size_t found = find_name(word);
-    if (found == kNames ||
-        !(takes(signature.keywords, Name(found)) || takes(signature.positional, Name(found)))) {
-      unexpected(signature, word);
-    }
+    if (found == kNames || !signature.has(Name(found))) unexpected(signature, word);
     if (given_[found]) {
       raise(PyExc_TypeError,
             function_text(signature) + "got multiple values for argument " + repr_text(word));

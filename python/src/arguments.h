@@ -51,11 +51,17 @@ enum class Name : std::uint8_t {
 /// "q_offset"
 const char* text(Name name) noexcept;
 
-/// What a function takes: `positional` names first, which are required, then keywords.
+inline constexpr Name kQkv[] = {Name::q, Name::k, Name::v};
+
+/// What a function takes: `positional` names first, which are required, then keywords: those of
+/// every function, from scale to layout, and `more`.
 struct Signature {
   const char* function;
   std::span<const Name> positional;
-  std::span<const Name> keywords;
+  std::span<const Name> more;
+
+  bool has_keyword(Name name) const noexcept;
+  bool has(Name name) const noexcept;
 };
 
 /// Borrowed references to what a caller gave; None counts as not given.

@@ -9,16 +9,10 @@
 namespace regard::python {
 namespace {
 
-constexpr Name kPositional[] = {Name::q, Name::k, Name::v};
-constexpr Name kKeywords[] = {
-    Name::scale,         Name::causal,    Name::q_offset,     Name::window,         Name::softcap,
-    Name::bias,          Name::mask,      Name::alibi_slopes, Name::sinks,          Name::q_len,
-    Name::kv_len,        Name::precision, Name::path,         Name::threads,        Name::layout,
-    Name::out,           Name::out_dtype, Name::return_lse,   Name::return_weights, Name::rows,
-    Name::weights_stage, Name::stats,
-};
-constexpr Signature kAttention = {"attention", kPositional, kKeywords};
-constexpr Signature kExplain = {"explain", kPositional, kKeywords};
+constexpr Name kMore[] = {Name::out,  Name::out_dtype,     Name::return_lse, Name::return_weights,
+                          Name::rows, Name::weights_stage, Name::stats};
+constexpr Signature kAttention = {"attention", kQkv, kMore};
+constexpr Signature kExplain = {"explain", kQkv, kMore};
 
 struct Call {
   Arguments arguments;

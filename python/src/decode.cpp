@@ -18,12 +18,7 @@ namespace regard::python {
 namespace {
 
 constexpr Name kInputs[] = {Name::q};
-constexpr Name kKeywords[] = {
-    Name::scale,  Name::causal,    Name::q_offset,     Name::window,  Name::softcap,
-    Name::bias,   Name::mask,      Name::alibi_slopes, Name::sinks,   Name::q_len,
-    Name::kv_len, Name::precision, Name::path,         Name::threads, Name::layout,
-    Name::out,    Name::out_dtype, Name::return_lse,
-};
+constexpr Name kMore[] = {Name::out, Name::out_dtype, Name::return_lse};
 
 /// Tokens of each sequence; 0 of those that do not exist, which decode will refuse.
 std::vector<std::int64_t> lengths_of(const Cache& cache,
@@ -45,7 +40,7 @@ struct Call {
   OptionValues values;
 
   Call(nb::handle q, const Cache& cache, nb::handle which, const nb::dict& options)
-      : keywords({"decode", kInputs, kKeywords}, {q}, options),
+      : keywords({"decode", kInputs, kMore}, {q}, options),
         sequences(integers(Name::sequences, which)) {
     const Arguments& given = *keywords;
     if (given.has(Name::layout)) in.layout = layout_of(given[Name::layout]);

@@ -20,26 +20,9 @@
 namespace regard::python {
 namespace {
 
-constexpr Name kInputs[] = {Name::q, Name::k, Name::v};
-constexpr Name kKeywords[] = {
-    Name::scale,  Name::causal,     Name::q_offset,       Name::window,        Name::softcap,
-    Name::bias,   Name::mask,       Name::alibi_slopes,   Name::sinks,         Name::q_len,
-    Name::kv_len, Name::rows,       Name::precision,      Name::path,          Name::threads,
-    Name::layout, Name::return_lse, Name::return_weights, Name::weights_stage,
-};
-
-/// What is asked: inputs and options, with their memory.
-struct Question {
-  KeywordArguments keywords;
-  Inputs in;
-  OptionValues values;
-
-  Question(const char* function, std::initializer_list<nb::handle> inputs, const nb::dict& options)
-      : keywords({function, kInputs, kKeywords}, inputs, options) {
-    in.take(*keywords);
-    values.take(*keywords, in.q.shape[2], in.k.shape[2]);
-  }
-};
+constexpr Name kOfCheck[] = {Name::rows, Name::weights_stage};
+constexpr Name kOfOracle[] = {Name::rows, Name::return_lse, Name::return_weights,
+                              Name::weights_stage};
 
 nb::tuple to_python(const RowVerdict& row) {
   constexpr const char* names[] = {"out", "lse", "weights"};
@@ -63,7 +46,7 @@ nb::tuple to_python(const CheckReport& report, std::int64_t rows) {
 /// find_convention).
 nb::tuple check_results(nb::handle q, nb::handle k, nb::handle v, const nb::tuple& results,
                         const nb::tuple& sample, const nb::dict& options) {
-  const Question asked("check", {q, k, v}, options);
+  const Question asked({"check", kQkv, kOfCheck}, {q, k, v}, options);
   const Inputs& in = asked.in;
   Array out_array, lse_array, weights_array;
   const Tensor out = take_out("out", results[0], in.rank(), in.layout, out_array);
@@ -134,7 +117,7 @@ Status fill(const Oracle& oracle, std::span<const std::int64_t> rows, const Answ
 }
 
 nb::tuple oracle_attention(nb::handle q, nb::handle k, nb::handle v, const nb::dict& options) {
-  Question asked("oracle.attention", {q, k, v}, options);
+  Question asked({"oracle.attention", kQkv, kOfOracle}, {q, k, v}, options);
   const Inputs& in = asked.in;
   const Arguments& given = *asked.keywords;
   Oracle oracle;

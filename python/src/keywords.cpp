@@ -31,4 +31,11 @@ KeywordArguments::KeywordArguments(const Signature& signature,
       names_(names_of(keywords)),
       arguments_(signature, values_.data(), Py_ssize_t(values.size()), names_.ptr()) {}
 
+Question::Question(const Signature& signature, std::initializer_list<nb::handle> inputs,
+                   const nb::dict& options)
+    : keywords(signature, inputs, options) {
+  in.take(*keywords);
+  values.take(*keywords, in.q.shape[2], in.k.shape[2]);
+}
+
 }  // namespace regard::python

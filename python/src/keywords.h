@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "arguments.h"
+#include "options.h"
 
 namespace regard::python {
 
@@ -22,6 +23,16 @@ class KeywordArguments {
   std::vector<PyObject*> values_;
   nb::object names_;  ///< a tuple
   Arguments arguments_;
+};
+
+/// What a function of q, k and v is asked: inputs and options, with their memory.
+struct Question {
+  KeywordArguments keywords;
+  Inputs in;
+  OptionValues values;
+
+  Question(const Signature& signature, std::initializer_list<nb::handle> inputs,
+           const nb::dict& options);
 };
 
 }  // namespace regard::python

@@ -20,14 +20,8 @@
 namespace regard::python {
 namespace {
 
-constexpr Name kInputs[] = {Name::q, Name::k, Name::v};
-constexpr Name kKeywords[] = {
-    Name::scale,  Name::causal, Name::q_offset,     Name::window,     Name::softcap,
-    Name::bias,   Name::mask,   Name::alibi_slopes, Name::sinks,      Name::q_len,
-    Name::kv_len, Name::rows,   Name::precision,    Name::path,       Name::threads,
-    Name::layout, Name::out,    Name::out_dtype,    Name::return_lse, Name::return_weights,
-    Name::stats,
-};
+constexpr Name kMore[] = {Name::out,  Name::out_dtype, Name::return_lse, Name::return_weights,
+                          Name::rows, Name::stats};
 
 /// The engine's sentence with this function's names of the starts.
 Status renamed(const Status& status) {
@@ -41,7 +35,7 @@ Status renamed(const Status& status) {
 
 nb::object attention_varlen(nb::handle q, nb::handle k, nb::handle v, nb::handle q_starts,
                             nb::handle kv_starts, const nb::dict& options) {
-  const KeywordArguments keywords({"attention_varlen", kInputs, kKeywords}, {q, k, v}, options);
+  const KeywordArguments keywords({"attention_varlen", kQkv, kMore}, {q, k, v}, options);
   Inputs in;
   OptionValues values;
   in.take(*keywords);

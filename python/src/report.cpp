@@ -16,13 +16,6 @@
 namespace regard::python {
 namespace {
 
-constexpr Name kInputs[] = {Name::q, Name::k, Name::v};
-constexpr Name kKeywords[] = {
-    Name::scale,  Name::causal,    Name::q_offset,     Name::window,  Name::softcap,
-    Name::bias,   Name::mask,      Name::alibi_slopes, Name::sinks,   Name::q_len,
-    Name::kv_len, Name::precision, Name::path,         Name::threads, Name::layout,
-};
-
 nb::tuple to_python(const KvWorst& worst) {
   return nb::make_tuple(worst.value, worst.b, worst.h, worst.i);
 }
@@ -45,23 +38,10 @@ nb::tuple to_python(const KvReport& report) {
   return nb::make_tuple(rows, heads, to_python(report.all));
 }
 
-/// Inputs and options, with their memory.
-struct Question {
-  KeywordArguments keywords;
-  Inputs in;
-  OptionValues values;
-
-  Question(std::initializer_list<nb::handle> inputs, const nb::dict& options)
-      : keywords({"report_kv", kInputs, kKeywords}, inputs, options) {
-    in.take(*keywords);
-    values.take(*keywords, in.q.shape[2], in.k.shape[2]);
-  }
-};
-
 /// `stored` is (k_type, v_type) or (cache, sequences); `sample` is (rows, seed).
 nb::tuple report_stored(nb::handle q, nb::handle k, nb::handle v, const nb::tuple& stored,
                         const nb::tuple& sample, const nb::dict& options) {
-  const Question asked({q, k, v}, options);
+  const Question asked({"report_kv", kQkv, {}}, {q, k, v}, options);
   const Inputs& in = asked.in;
   KvReportSettings settings{.rows = nb::cast<std::int64_t>(sample[0]),
                             .seed = nb::cast<std::uint64_t>(sample[1])};
