@@ -2,14 +2,13 @@
 
 #include "libraries.h"
 #include "raise.h"
+#include "single_arrays.h"
 
 namespace regard::python {
 namespace {
 
 constexpr std::int64_t kTop = 5;  ///< of `top_keys` without a number
 
-constexpr int kPairs[] = {0, 1, 2, 3};
-constexpr int kRows[] = {0, 1, 2};
 constexpr int kKeys[] = {0, 1, 3};
 
 PyObject* result_class = nullptr;
@@ -75,8 +74,8 @@ Results::Results(const Arguments& arguments, const Inputs& inputs, const OptionV
   const auto [batch, heads, sq, d] = inputs.q.shape;
   const std::int64_t skv = inputs.k.shape[2];
   const DType compute = compute_type(inputs.q.dtype);
-  const auto dropped = std::size_t(4 - inputs.rank());
-  const auto last = [&](std::span<const int> axes) { return axes.subspan(dropped); };
+  const std::span<const int> rows_axes = lse_axes(inputs.rank());
+  const std::span<const int> pairs_axes = tensor_axes(inputs.rank(), Layout::bhsd);
   if (arguments.has(Name::stats)) statistics_.take(arguments[Name::stats]);
   const bool return_lse = truth(arguments[Name::return_lse]);
   const bool return_weights = truth(arguments[Name::return_weights]);
@@ -88,17 +87,20 @@ Results::Results(const Arguments& arguments, const Inputs& inputs, const OptionV
   if (out_dtype_given_) {
     wanted_[out].dtype = float_type(Name::out_dtype, arguments[Name::out_dtype]);
   }
-  if (return_lse) want(lse, {batch, heads, sq, 1}, compute, last(kRows));
+  if (return_lse) want(lse, {batch, heads, sq, 1}, compute, rows_axes);
   if (return_weights) {
     const std::int64_t rows = values.rows.empty() ? sq : std::int64_t(values.rows.size());
-    want(weights, {batch, heads, rows, skv}, compute, last(kPairs));
+    want(weights, {batch, heads, rows, skv}, compute, pairs_axes);
   }
-  if (statistics_.entropy) want(entropy, {batch, heads, sq, 1}, compute, last(kRows));
+  if (statistics_.entropy) want(entropy, {batch, heads, sq, 1}, compute, rows_axes);
   if (const std::int64_t top = statistics_.top_keys; top != 0) {
-    want(top_weights, {batch, heads, sq, top}, compute, last(kPairs));
-    want(top_keys, {batch, heads, sq, top}, DType::i64, last(kPairs));
+    want(top_weights, {batch, heads, sq, top}, compute, pairs_axes);
+    want(top_keys, {batch, heads, sq, top}, DType::i64, pairs_axes);
   }
-  if (statistics_.key_mass) want(key_mass, {batch, heads, 1, skv}, compute, last(kKeys));
+  if (statistics_.key_mass) {
+    want(key_mass, {batch, heads, 1, skv}, compute,
+         std::span(kKeys).subspan(std::size_t(4 - inputs.rank())));
+  }
 }
 
 void Results::want(Place place, const Shape& shape, DType dtype, std::span<const int> axes) {
