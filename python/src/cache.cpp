@@ -153,13 +153,8 @@ void take_pair(nb::handle out, Layout layout, nb::handle out_dtype, Tokens& k, T
   }
   k.take("out[0]", pair[0], layout);
   v.take("out[1]", pair[1], layout);
-  if (out_dtype.is_none()) return;
-  const DType dtype = float_type(Name::out_dtype, out_dtype);
-  for (const DType found : {k.view.dtype, v.view.dtype}) {
-    if (found == dtype) continue;
-    raise(PyExc_ValueError, std::string("out_dtype: ") + dtype_name(dtype) +
-                                " differs from out's " + dtype_name(found));
-  }
+  require_type_of_out(out_dtype, k.view.dtype);
+  require_type_of_out(out_dtype, v.view.dtype);
 }
 
 nb::tuple gather(const Cache& self, nb::handle which, nb::handle begin, nb::handle end,

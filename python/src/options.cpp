@@ -198,4 +198,12 @@ DType float_type(Name name, nb::handle value) {
                              " is none of float64, float32, float16 and bfloat16");
 }
 
+void require_type_of_out(nb::handle out_dtype, DType found) {
+  if (!out_dtype.is_valid() || out_dtype.is_none()) return;
+  const DType wanted = float_type(Name::out_dtype, out_dtype);
+  if (wanted == found) return;
+  raise(PyExc_ValueError, std::string("out_dtype: ") + dtype_name(wanted) + " differs from out's " +
+                              dtype_name(found));
+}
+
 }  // namespace regard::python

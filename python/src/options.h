@@ -45,4 +45,7 @@ std::vector<std::int64_t> integers(Name name, nb::handle value);
 /// A float type by its name ("float32" or "f32"), a NumPy or torch dtype, or a NumPy scalar type.
 DType float_type(Name name, nb::handle value);
 
+/// Raises ValueError where `out_dtype` is given and is not `found`, the type of the array `out`.
+void require_type_of_out(nb::handle out_dtype, DType found);
+
 }  // namespace regard::python

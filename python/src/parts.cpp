@@ -127,10 +127,7 @@ nb::tuple merge_parts(const nb::list& outs, const nb::list& lses, const nb::tupl
   } else {
     out.object = nb::borrow(given[1]);
     out_view = take_out("out", given[1], rank, parts.layout, out.array, Array::Access::write);
-    if (!out_dtype.is_none() && float_type(Name::out_dtype, out_dtype) != out_view.dtype) {
-      raise(PyExc_ValueError, "out_dtype: " + repr_text(out_dtype) + " differs from out's " +
-                                  dtype_name(out_view.dtype));
-    }
+    require_type_of_out(out_dtype, out_view.dtype);
   }
   if (given[2].is_none()) {
     lse.make("lse", parts.first_lse(), parts.views[0].lse.dtype);

@@ -83,10 +83,8 @@ Results::Results(const Arguments& arguments, const Inputs& inputs, const OptionV
   given_out_ = arguments[Name::out];
   want(out, {batch, heads, sq, inputs.v.shape[3]}, inputs.q.dtype,
        tensor_axes(inputs.rank(), inputs.layout));
-  out_dtype_given_ = arguments.has(Name::out_dtype);
-  if (out_dtype_given_) {
-    wanted_[out].dtype = float_type(Name::out_dtype, arguments[Name::out_dtype]);
-  }
+  out_dtype_ = arguments[Name::out_dtype];
+  if (out_dtype_.is_valid()) wanted_[out].dtype = float_type(Name::out_dtype, out_dtype_);
   if (return_lse) want(lse, {batch, heads, sq, 1}, compute, rows_axes);
   if (return_weights) {
     const std::int64_t rows = values.rows.empty() ? sq : std::int64_t(values.rows.size());
@@ -122,10 +120,7 @@ const Outputs& Results::make() {
         raise(PyExc_ValueError, "out: rank " + std::to_string(wanted.array.rank()) +
                                     " differs from q's " + std::to_string(inputs_.rank()));
       }
-      if (out_dtype_given_ && wanted.array.dtype() != wanted.dtype) {
-        raise(PyExc_ValueError, std::string("out_dtype: ") + dtype_name(wanted.dtype) +
-                                    " differs from out's " + dtype_name(wanted.array.dtype()));
-      }
+      require_type_of_out(out_dtype_, wanted.array.dtype());
     } else {
       std::array<std::int64_t, 4> shape{};
       for (std::size_t n = 0; n < wanted.axes.size(); ++n) {

@@ -54,8 +54,7 @@ class Results {
   const Inputs& inputs_;
   bool more_ = false;  ///< a Result, not an array alone
   Statistics statistics_;
-  nb::handle given_out_;
-  bool out_dtype_given_ = false;
+  nb::handle given_out_, out_dtype_;
   std::array<Wanted, kCount> wanted_;
   Outputs outputs_;
 };

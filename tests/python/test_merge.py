@@ -82,7 +82,7 @@ def test_sentences():
         regard.merge([(found[0].out, found[0].lse), (found[1].out, found[1].lse[:, :3])])
     with pytest.raises(ValueError, match=r"parts\[1\].out: rank 3 of shape .* where 4 is needed"):
         regard.merge([found[0], (found[1].out[0], found[1].lse[0])])
-    with pytest.raises(ValueError, match="out_dtype: 'f64' differs from out's f32"):
+    with pytest.raises(ValueError, match="out_dtype: f64 differs from out's f32"):
         regard.merge(found, out=found[0].out, out_dtype="f64")
     with pytest.raises(ValueError, match="parts"):
         regard.merge([])
