@@ -88,6 +88,7 @@ std::int64_t integer(const char* name, nb::handle value);
 inline std::int64_t integer(Name name, nb::handle value) {
   return integer(text(name), value);
 }
+/// What Python's `if` would say; false for a null handle.
 bool truth(nb::handle value);
 /// The position of a str among `words`.
 std::size_t choice(Name name, nb::handle value, std::span<const char* const> words);

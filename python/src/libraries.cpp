@@ -25,8 +25,8 @@ struct Library {
 PyTypeObject* array_type = nullptr;
 PyTypeObject* bool_type = nullptr;
 Library numpy, torch;
-PyObject* requires_grad = nullptr;
-PyObject* is_neg = nullptr;
+PyObject* requires_grad_name = nullptr;
+PyObject* is_neg_name = nullptr;
 PyObject* is_grad_enabled = nullptr;  ///< torch's functions
 PyObject* get_num_threads = nullptr;
 std::array<TensorType, 4> tensor_types;
@@ -137,9 +137,16 @@ TensorType tensor_type(nb::handle object) {
   return found;
 }
 
+bool requires_grad(nb::handle tensor) {
+  return truth(nb::steal(checked(PyObject_GetAttr(tensor.ptr(), requires_grad_name))));
+}
+
+bool is_neg(nb::handle tensor) {
+  return truth(nb::steal(checked(PyObject_CallMethodNoArgs(tensor.ptr(), is_neg_name))));
+}
+
 void refuse_gradient(const char* name, nb::handle tensor) {
-  const nb::object needs = nb::steal(checked(PyObject_GetAttr(tensor.ptr(), requires_grad)));
-  if (!truth(needs)) return;
+  if (!requires_grad(tensor)) return;
   if (!torch.empty) load_torch();
   if (!truth(nb::steal(checked(PyObject_CallNoArgs(is_grad_enabled))))) return;
   raise(PyExc_ValueError, std::string(name) +
@@ -153,7 +160,7 @@ int torch_threads() {
 }
 
 void refuse_negated(const char* name, nb::handle tensor) {
-  if (!truth(nb::steal(checked(PyObject_CallMethodNoArgs(tensor.ptr(), is_neg))))) return;
+  if (!is_neg(tensor)) return;
   raise(PyExc_ValueError, std::string(name) +
                               ": its memory holds the negatives of its numbers, as after conj(); "
                               "pass resolve_neg() of it");
@@ -168,8 +175,8 @@ void load_numpy() {
   for (std::size_t n = 0; n < kTypes; ++n) {
     if (names[n]) numpy.dtypes[n] = module.attr("dtype")(names[n]).release().ptr();
   }
-  requires_grad = checked(PyUnicode_InternFromString("requires_grad"));
-  is_neg = checked(PyUnicode_InternFromString("is_neg"));
+  requires_grad_name = checked(PyUnicode_InternFromString("requires_grad"));
+  is_neg_name = checked(PyUnicode_InternFromString("is_neg"));
   numpy.keywords = nb::make_tuple("dtype").release().ptr();
 }
 

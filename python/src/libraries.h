@@ -35,6 +35,10 @@ TensorType tensor_type(nb::handle object);
 /// torch.get_num_threads()
 int torch_threads();
 
+/// What a torch tensor says of itself.
+bool requires_grad(nb::handle tensor);
+bool is_neg(nb::handle tensor);
+
 /// Raises ValueError where a torch tensor needs a gradient now.
 void refuse_gradient(const char* name, nb::handle tensor);
 

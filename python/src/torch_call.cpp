@@ -19,8 +19,6 @@ struct Torch {
   PyObject* tensor;
   PyObject* parameter;
   PyObject* empty_like;
-  PyObject* is_neg;         ///< the names
-  PyObject* requires_grad;  ///< of two attributes
   const dlpack::ExchangeTable* table;
 };
 Torch torch{};
@@ -63,10 +61,6 @@ View as_four_axes(const dlpack::Tensor& view) {
   return result;
 }
 
-bool is_true(nb::handle object, PyObject* attribute) {
-  return nb::steal(checked(PyObject_GetAttr(object.ptr(), attribute))).ptr() != Py_False;
-}
-
 /// Other classes, what has no memory, and what is to be negated when read: rank 0.
 View view_of(nb::handle object) {
   const nb::handle type = object.type();
@@ -76,9 +70,7 @@ View view_of(nb::handle object) {
     PyErr_Clear();
     return {};
   }
-  const nb::object is_neg =
-      nb::steal(checked(PyObject_CallMethodNoArgs(object.ptr(), torch.is_neg)));
-  return is_neg.ptr() == Py_False ? as_four_axes(view) : View{};
+  return is_neg(object) ? View{} : as_four_axes(view);
 }
 
 /// Whether the engine takes the three without broadcasting.
@@ -105,17 +97,10 @@ struct Place {
   enum Index { query, key, value, mask, out, causal, scale, gqa, gradients, all };
 };
 
-/// What Python's `if` would say: NumPy's bools and integers too.
-bool flag(PyObject* object) {
-  const int value = PyObject_IsTrue(object);
-  checked(value);
-  return value == 1;
-}
-
 bool needs_gradients(PyObject* const* in) {
   if (in[Place::gradients] != Py_True) return false;
   for (const int place : {Place::query, Place::key, Place::value, Place::mask}) {
-    if (in[place] != Py_None && is_true(in[place], torch.requires_grad)) return true;
+    if (in[place] != Py_None && requires_grad(in[place])) return true;
   }
   return false;
 }
@@ -124,13 +109,13 @@ nb::object attention(PyObject* const* in) {
   const View q = view_of(in[Place::query]);
   const View k = view_of(in[Place::key]);
   const View v = view_of(in[Place::value]);
-  const bool enable_gqa = flag(in[Place::gqa]);
+  const bool enable_gqa = truth(in[Place::gqa]);
   if (!fit(q, k, v, enable_gqa)) return nb::none();
   Options options;
   if (in[Place::mask] != Py_None && !take_mask(view_of(in[Place::mask]), q, options))
     return nb::none();
   if (needs_gradients(in)) return nb::none();
-  if (flag(in[Place::causal])) options.causal = Causal::top_left;
+  if (truth(in[Place::causal])) options.causal = Causal::top_left;
   if (in[Place::scale] != Py_None) options.scale = number(Name::scale, in[Place::scale]);
   const Context& context = serving(Kind::torch, options);
 
@@ -170,8 +155,6 @@ PyObject* torch_load(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
     torch = {.tensor = Py_NewRef(arguments[0]),
              .parameter = Py_NewRef(arguments[1]),
              .empty_like = Py_NewRef(arguments[2]),
-             .is_neg = checked(PyUnicode_InternFromString("is_neg")),
-             .requires_grad = checked(PyUnicode_InternFromString("requires_grad")),
              .table = table};
     return Py_NewRef(Py_None);
   });

@@ -11,8 +11,7 @@ namespace regard::python {
 /// Adds `torch_load(tensor, parameter, empty_like)`, to be called once with torch.Tensor,
 /// torch.nn.Parameter and torch.empty_like (ImportError where the type has no exchange table), and
 ///
-///   torch_attention(query, key, value, attn_mask, out, is_causal, scale, enable_gqa, gradients,
-///                   threads)
+///   torch_attention(query, key, value, attn_mask, out, is_causal, scale, enable_gqa, gradients)
 ///
 /// which gives the output, or None where the tensors are not all of PyTorch's own class, on the
 /// CPU, of one rank from 2 to 4, one type and one batch, with as many heads each (with enable_gqa:
