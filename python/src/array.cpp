@@ -9,10 +9,12 @@
 namespace regard::python {
 namespace {
 
-constexpr int kCpu = 1;                    // DLPack's kDLCPU
 constexpr std::size_t kLongestFormat = 8;  // of those that a message shows
 
-constexpr int kPinned = 3;  // and kDLCUDAHost: memory of the CPU too
+/// A device of DLPack whose memory the CPU reads.
+bool is_cpu(int device) {
+  return device == dlpack::kCpu || device == dlpack::kPinned;
+}
 
 bool is_numpy(nb::handle object) {
   return PyObject_TypeCheck(object.ptr(), numpy_array_type()) != 0;
@@ -178,7 +180,7 @@ bool Array::take_exchanged(const dlpack::ExchangeTable& table) {
     PyErr_Clear();
     return false;
   }
-  if (tensor.device_type != kCpu && tensor.device_type != kPinned) return false;
+  if (!is_cpu(tensor.device_type)) return false;
   take_type(tensor.code, tensor.bits, tensor.lanes);
   take_rank(std::size_t(tensor.ndim));
   data_ = static_cast<char*>(tensor.data) + tensor.byte_offset;
@@ -206,7 +208,7 @@ bool Array::take_dlpack(Access access) {
   } else if (!nb::try_cast(capsule, *pack_, false)) {
     return false;
   }
-  if (pack_->device_type() != kCpu && pack_->device_type() != kPinned) return false;
+  if (!is_cpu(pack_->device_type())) return false;
   const nb::dlpack::dtype type = pack_->dtype();
   take_type(type.code, type.bits, type.lanes);
   take_rank(pack_->ndim());

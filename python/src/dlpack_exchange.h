@@ -9,7 +9,7 @@ namespace regard::python::dlpack {
 
 inline constexpr const char* kExchangeCapsule = "dlpack_exchange_api";
 inline constexpr std::uint32_t kMajorVersion = 1;
-inline constexpr std::int32_t kCpu = 1;
+inline constexpr std::int32_t kCpu = 1, kPinned = 3;  // devices; kDLCUDAHost is the CPU's memory
 
 inline constexpr int kFloat = 2, kBfloat = 4, kBool = 6;  // codes of element types
 
