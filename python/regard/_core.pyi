@@ -27,6 +27,13 @@ class _More(Options, total=False):
     rows: Integers | None
     weights_stage: Stage | None
 
+class _Everything(_More, total=False):
+    out: Array | None
+    out_dtype: FloatType | None
+    return_lse: bool | None
+    return_weights: bool | None
+    stats: Statistics | None
+
 class Explanation:
     """How a call would be served; str() is a page of text."""
 
@@ -252,34 +259,7 @@ def attention(
     stats: Statistics | None = None,
     **options: Unpack[_More],
 ) -> Any: ...
-def explain(
-    q: Array,
-    k: Array,
-    v: Array,
-    *,
-    scale: float | None = None,
-    causal: Causal | None = None,
-    q_offset: Integers | None = None,
-    window: int | tuple[int, int] | None = None,
-    softcap: float | None = None,
-    bias: Array | None = None,
-    mask: Array | None = None,
-    alibi_slopes: Array | None = None,
-    sinks: Array | None = None,
-    q_len: Integers | None = None,
-    kv_len: Integers | None = None,
-    precision: Precision | None = "default",
-    path: Path | None = "auto",
-    threads: int | None = None,
-    layout: Layout | None = "bhsd",
-    out: Array | None = None,
-    out_dtype: FloatType | None = None,
-    return_lse: bool | None = False,
-    return_weights: bool | None = False,
-    rows: Integers | None = None,
-    weights_stage: Stage | None = "softmax",
-    stats: Statistics | None = None,
-) -> Explanation:
+def explain(q: Array, k: Array, v: Array, **options: Unpack[_Everything]) -> Explanation:
     """How `attention` would serve the same arguments: an Explanation, whose str is a page of text.
 
     Takes every argument of `attention`, reads no element and raises what `attention` would.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
+from typing import get_args
 
 import numpy as np
 import pytest
 
 import regard
-
-TYPES = ["f32", "f16", "bf16", "fp8_e4m3", "fp8_e5m2", "int8", "int8_32", "int4_32", "q8_0", "q4_0"]
+from regard._options import KVType
 
 
 def tokens(seed, count, heads=2, d=32, dv=32, dtype=np.float32):
@@ -30,7 +30,7 @@ def filled(lengths, **options):
     return cache, sequences
 
 
-@pytest.mark.parametrize("k_type", TYPES)
+@pytest.mark.parametrize("k_type", get_args(KVType))
 @pytest.mark.parametrize("rows", [1, 3])
 def test_decode_is_attention_over_what_is_held(k_type, rows):
     cache, sequences = filled([5, 64, 70], k_type=k_type)

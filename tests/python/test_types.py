@@ -5,10 +5,14 @@ from __future__ import annotations
 import ast
 import inspect
 import pathlib
+import re
+from typing import get_args
 
+import numpy as np
 import pytest
 
-from regard import _core
+import regard
+from regard import _core, _options
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[2] / "python" / "regard"
 STUB = PACKAGE / "_core.pyi"
@@ -28,14 +32,14 @@ def documented():
             yield node.name, ast.get_docstring(node)
 
 
-@pytest.mark.parametrize("name, text", [pair for pair in documented() if pair[1]],
+@pytest.mark.parametrize("name, text", [(name, text) for name, text in documented()
+                                        if text and not name.startswith("torch_")],
                          ids=lambda value: value if "\n" not in value else "")
 def test_docstrings_of_the_stub_are_those_of_the_module(name, text):
-    if not name.startswith("torch_"):
-        thing = _core
-        for part in name.split("."):
-            thing = getattr(thing, part)
-        assert words(inspect.getdoc(thing)).endswith(words(text))
+    thing = _core
+    for part in name.split("."):
+        thing = getattr(thing, part)
+    assert words(inspect.getdoc(thing)).endswith(words(text))
 
 
 @pytest.mark.parametrize("thing", [_core.KVCache, _core.Explanation])
@@ -46,12 +50,43 @@ def test_every_public_member_is_in_the_stub_and_documented(thing):
             assert f"{thing.__name__}.{name}" in texts
 
 
-@pytest.mark.parametrize("function", [_core.attention, _core.explain])
-def test_every_option_is_in_the_stub(function):
-    (tree, *_) = [node for node in ast.parse(STUB.read_text()).body
-                  if isinstance(node, ast.FunctionDef) and node.name == function.__name__]
-    named = [argument.arg for argument in (*tree.args.args, *tree.args.kwonlyargs)]
-    assert named == list(inspect.signature(_core.attention).parameters)
+def test_every_option_is_in_the_stub():
+    trees = {}
+    for node in ast.parse(STUB.read_text()).body:
+        trees.setdefault(getattr(node, "name", ""), node)
+    named = list(inspect.signature(_core.attention).parameters)
+    arguments = trees["attention"].args
+    assert [argument.arg for argument in (*arguments.args, *arguments.kwonlyargs)] == named
+    fields = [line.target.id for name in ("_More", "_Everything") for line in trees[name].body
+              if isinstance(line, ast.AnnAssign)]
+    assert sorted([*"qkv", *_options.Options.__annotations__, *fields]) == sorted(named)
+
+
+def test_every_option_is_taken():
+    x = np.ones((2, 3), np.float32)
+    names = list(inspect.signature(_core.attention).parameters)[3:]
+    assert regard.explain(x, x, x, **dict.fromkeys(names)).threads >= 1
+
+
+@pytest.mark.parametrize("option, type_of_it", [
+    ("causal", get_args(_options.Causal)[0]), ("layout", _options.Layout),
+    ("path", _options.Path), ("precision", _options.Precision),
+    ("weights_stage", _options.Stage), ("stats", _options.Statistic)])
+def test_words_of_types_are_those_that_are_taken(option, type_of_it):
+    x = np.ones((2, 3), np.float32)
+    with pytest.raises(ValueError) as raised:
+        regard.explain(x, x, x, **{option: "?"})
+    taken = re.findall(r"'(\w+)'", str(raised.value))
+    assert sorted(taken) == sorted(get_args(type_of_it))
+
+
+def test_types_of_caches_are_those_that_are_taken():
+    with pytest.raises(ValueError) as raised:
+        regard.KVCache(kv_heads=1, k_head_size=1, pages=1, k_type="?")
+    taken = str(raised.value).removeprefix("k_type: '?' is none of ").split(", ")
+    assert tuple(taken) == get_args(_options.KVType)
+    listed = re.search(r"k_type, v_type: (.*?);", words(regard.KVCache.__doc__))
+    assert re.split(", | or ", listed[1]) == taken
 
 
 def test_results_are_described_alike_in_stub_and_source():
