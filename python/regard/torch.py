@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -109,38 +109,21 @@ def replace_sdpa() -> Iterator[None]:
     silent way back: what regard refuses raises. Blocks may nest, and the last one to end restores
     torch's function, also after an exception. The swap is seen by all threads of the process.
     """
-    _swap.enter()
+    with _lock:
+        _replaced.append(functional.scaled_dot_product_attention)
+        functional.scaled_dot_product_attention = scaled_dot_product_attention
     try:
         yield
     finally:
-        _swap.leave()
+        with _lock:
+            original = _replaced.pop()
+            if not _replaced:
+                functional.scaled_dot_product_attention = original
 
 
-class _Swap:
-    """Counts the blocks that are open, in whatever thread."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._open = 0
-        self._original = functional.scaled_dot_product_attention
-
-    def enter(self) -> None:
-        """The first block swaps."""
-        with self._lock:
-            if self._open == 0:
-                self._original = functional.scaled_dot_product_attention
-                functional.scaled_dot_product_attention = scaled_dot_product_attention
-            self._open += 1
-
-    def leave(self) -> None:
-        """The last block restores."""
-        with self._lock:
-            self._open -= 1
-            if self._open == 0:
-                functional.scaled_dot_product_attention = self._original
-
-
-_swap = _Swap()
+_lock = threading.Lock()
+_replaced: list[Callable[..., torch.Tensor]] = []
+"""What each open block found, in whatever thread: torch's own first, then regard's."""
 
 
 def _autocast(*tensors: torch.Tensor | None) -> tuple[torch.Tensor | None, ...]:
