@@ -190,6 +190,7 @@ def test_no_reference_is_kept() -> None:
     for _ in range(3):
         regard.attention(q, q, q, return_lse=True)
         with pytest.raises(ValueError):
-            regard.attention(q, q, q[:, :, :, :3])
+            regard.attention(q, q, q[:, :, :3])
+        with pytest.raises(ValueError):
             regard.attention(q, q[:, :, :, :3], q)
     assert sys.getrefcount(q) == count

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pathlib
 
+import definition
 import numpy as np
 import pytest
 
@@ -18,33 +19,17 @@ def problem(seed=0, b=2, hq=4, hkv=2, sq=7, skv=11, d=8, dv=6, dtype=np.float32)
     return tuple(rng.standard_normal(shape).astype(dtype) for shape in shapes)
 
 
-def by_definition(q, k, v, scale=None, offset=None):
-    """softmax(scale q k') v in f64 and its log-sum-exp; row i sees keys up to i + offset."""
-    q, k, v = (a.astype(np.float64) for a in (q, k, v))
-    group = q.shape[1] // k.shape[1]
-    k, v = (np.repeat(a, group, axis=1) for a in (k, v))
-    s = (q.shape[-1] ** -0.5 if scale is None else scale) * q @ k.swapaxes(-1, -2)
-    if offset is not None:
-        hidden = np.arange(s.shape[-1]) > np.arange(s.shape[-2])[:, None] + offset
-        s = np.where(hidden, -np.inf, s)
-    m = s.max(axis=-1, keepdims=True)
-    p = np.exp(s - m)
-    l = p.sum(axis=-1, keepdims=True)
-    return p / l @ v, (m + np.log(l))[..., 0], p / l
-
-
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
 @pytest.mark.parametrize("causal", ["none", "top_left", "bottom_right"])
 def test_oracle_is_the_definition(dtype, causal):
     q, k, v = problem(dtype=dtype)
-    offset = {"none": None, "top_left": 0, "bottom_right": 4}[causal]
-    out, lse, weights = by_definition(q, k, v, offset=offset)
+    answer = definition.attention(q, k, v, causal=causal)
     got = regard.oracle.attention(q, k, v, causal=causal, return_lse=True, return_weights=True)
     assert got.out.dtype == got.lse.dtype == got.weights.dtype == np.float64
     # By the definition in f64 a score of 8 terms errs by some 10 eps, and so do its weights.
-    np.testing.assert_allclose(got.out, out, rtol=0, atol=1e-14)
-    np.testing.assert_allclose(got.lse, lse, rtol=0, atol=1e-14)
-    np.testing.assert_allclose(got.weights, weights, rtol=0, atol=1e-14)
+    np.testing.assert_allclose(got.out, answer.out, rtol=0, atol=1e-14)
+    np.testing.assert_allclose(got.lse, answer.lse, rtol=0, atol=1e-14)
+    np.testing.assert_allclose(got.weights, answer.weights, rtol=0, atol=1e-14)
 
 
 def test_out_alone_and_chosen_rows():
@@ -112,33 +97,33 @@ def test_a_wrong_element_is_found():
 
 
 @pytest.mark.parametrize("asked,theirs,name", [
-    ({"causal": "bottom_right"}, {"offset": 0}, "causal=top_left"),
-    ({"causal": "top_left"}, {"offset": 4}, "causal=bottom_right"),
+    ({"causal": "bottom_right"}, {"causal": "top_left"}, "causal=top_left"),
+    ({"causal": "top_left"}, {"causal": "bottom_right"}, "causal=bottom_right"),
     ({}, {"scale": 1.0}, "scale=1"),
 ])
 def test_conventions_are_named(asked, theirs, name):
     q, k, v = problem(sq=7, skv=11)
-    out, _, _ = by_definition(q, k, v, **theirs)
-    report = regard.check(q, k, v, out.astype(np.float32), **asked)
+    out = definition.attention(q, k, v, **theirs).out.astype(np.float32)
+    report = regard.check(q, k, v, out, **asked)
     assert not report.passed
     assert report.convention.name == name
     assert report.convention.sentence and report.convention.rows_fitted > 0
     assert f"matches with {name}: " in str(report)
-    assert regard.check(q, k, v, out.astype(np.float32), find_convention=False,
-                        **asked).convention is None
+    assert regard.check(q, k, v, out, find_convention=False, **asked).convention is None
 
 
 def test_base_2_is_named():
     q, k, v = problem()
-    out, lse, _ = by_definition(q, k, v)
-    report = regard.check(q, k, v, out.astype(np.float32), lse=(lse / np.log(2)).astype("f4"))
+    answer = definition.attention(q, k, v)
+    report = regard.check(q, k, v, answer.out.astype("f4"),
+                          lse=(answer.lse / np.log(2)).astype("f4"))
     assert report.convention.name == "lse=base2"
     assert report.worst[0].what == "lse" and report.worst[0].d == -1
 
 
 def test_samples_and_worst_rows():
     q, k, v = problem()
-    out, _, _ = by_definition(q, k, v, scale=1.0)
+    out = definition.attention(q, k, v, scale=1.0).out
     report = regard.check(q, k, v, out, sample=10, seed=3, worst=2)
     assert report.rows_checked == 10 and len(report.worst) == 2
     again = regard.check(q, k, v, out, sample=10, seed=3, worst=2)
@@ -170,7 +155,13 @@ def test_layout_of_what_is_judged():
         regard.check(q, k, v, out[:, :5], layout="bshd")
 
 
-def test_real_model(tmp_path):
+def test_real_model():
     data = np.load(DATA / "minilm_layer0.npz")
     q, k, v = (data[name] for name in "qkv")
     assert regard.check(q, k, v, regard.attention(q, k, v)).passed
+
+
+def test_check_takes_no_option_that_it_would_not_heed():
+    q, k, v = problem()
+    with pytest.raises(TypeError, match=r"check\(\) got an unexpected .* 'return_lse'"):
+        regard.check(q, k, v, q, return_lse=True)
