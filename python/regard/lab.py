@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from . import _core
 from ._arrays import ArrayT
 
 Array = npt.NDArray[Any]
@@ -43,11 +44,9 @@ def causal_attention(x: ArrayT, wq: ArrayT, wk: ArrayT, wv: ArrayT,
         ValueError: shapes that disagree; the sentence names the argument.
     """
     _require_lab_shapes(x, wq, wk, wv)
-    from . import attention
-
     q, k, v = (_product(x, weights) for weights in (wq, wk, wv))
-    result = attention(q, k, v, causal="top_left", scale=None if scale else 1.0,
-                       return_weights=True)
+    result = _core.attention(q, k, v, causal="top_left", scale=None if scale else 1.0,
+                             return_weights=True)
     return result.out, result.weights
 
 
