@@ -13,6 +13,7 @@ import sys
 import time
 
 import torch
+import transformers
 from transformers import LlamaConfig, LlamaForCausalLM
 
 import regard.hf
@@ -75,8 +76,9 @@ def main() -> int:
                 first, rest = timed(llama, prompt, 20)
                 prompts[kind].append(first)
                 tokens[kind] += rest
-    print(f"{given.dtype}, {given.tokens} tokens, {given.threads} threads, torch "
-          f"{torch.__version__}")
+    print(f"{regard.info().cpu}, {given.dtype}, {given.tokens} tokens, {given.threads} threads, "
+          f"PyTorch {torch.__version__.split('+')[0]}, transformers {transformers.__version__}, "
+          f"regard {regard.__version__}")
     for kind in KINDS:
         print(f"{kind:8} prompt {min(prompts[kind]):8.3f} s   token "
               f"{1e3 * statistics.median(tokens[kind]):8.2f} ms")

@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
 """regard.torch beside torch's own scaled_dot_product_attention, eager calls from Python.
 
-    python bench/python_torch.py            # one thread, 30 shapes in f32 and bf16, as a table
-    python bench/python_torch.py --quick    # the small shapes alone
+    python bench/python_torch.py            # one thread, f32 and bf16, as a table
+    python bench/python_torch.py --quick    # the first ten shapes alone
 
 Both see the same tensors in inference mode. Answers are compared before anything is timed. The two
 are called in turns, and the least time of each counts. Exit code 1: an answer differs, the
 smallest call takes more than 8 us, or torch was quicker from 1x8x64x64 up."""
 import argparse
 import gc
-import pathlib
 import sys
 import time
 from collections.abc import Callable
@@ -79,13 +78,6 @@ def measure(shape: tuple[int, int, int, int, int, bool], dtype: torch.dtype) -> 
     return least_times(calls)
 
 
-def cpu_name() -> str:
-    """As the kernel says it."""
-    lines = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")),
-                "unknown CPU")
-
-
 def main() -> int:
     """Prints the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -94,8 +86,8 @@ def main() -> int:
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     torch.inference_mode().__enter__()
-    print(f"{cpu_name()}, threads: {options.threads}, PyTorch {torch.__version__.split('+')[0]}, "
-          f"regard {regard.__version__}\n")
+    print(f"{regard.info().cpu}, threads: {options.threads}, PyTorch "
+          f"{torch.__version__.split('+')[0]}, regard {regard.__version__}\n")
     print("| shape | f32: regard, us | torch, us | torch / regard "
           "| bf16: regard, us | torch, us | torch / regard |\n|---|---|---|---|---|---|---|")
     failed = False
