@@ -8,7 +8,7 @@ from . import _core
 
 
 class Info(NamedTuple):
-    """What the library found; str() is what `regard info` prints."""
+    """What the library found; str() is a page of text."""
 
     version: str
     cpu: str

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import pathlib
 import re
 
@@ -9,6 +11,7 @@ import numpy as np
 import pytest
 
 import regard
+from regard._options import Options
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -30,8 +33,7 @@ def test_readme_runs(capsys):
 
 
 def test_page_runs():
-    first, caches = blocks("docs/python.md")
-    exec(first, {})
+    (caches,) = blocks("docs/python.md")
     names = {"regard": regard, "k": zeros(8, 70, 128), "v": zeros(8, 70, 128),
              "k_new": zeros(8, 1, 128), "v_new": zeros(8, 1, 128), "q_new": zeros(1, 32, 1, 128),
              "q_rows": zeros(32, 5, 128)}
@@ -44,8 +46,7 @@ def test_page_runs():
 
 def test_five_lines_are_the_example():
     example = (ROOT / "examples" / "python" / "numpy_five_lines.py").read_text()
-    for name in ("README.md", "docs/python.md"):
-        assert blocks(name)[0] in example
+    assert blocks("README.md")[0] in example
 
 
 def test_the_page_for_users_of_other_libraries_runs():
@@ -63,3 +64,29 @@ def test_everything_public_is_on_the_page(name):
     helpers = {"Convention", "KVSummary", "KVWorst", "RowVerdict", "Stats"}  # parts of results
     assert name in helpers or re.search(rf"\b{name}\b", page)
     assert getattr(regard, name).__doc__
+
+
+def listed():
+    """(function, what is in its brackets) of the page's table."""
+    page = (ROOT / "docs" / "python.md").read_text()
+    cells = " ".join(re.findall(r"(?m)^\| (`\w[^|]*) \|", page))
+    return [(name, inside) for name, inside in re.findall(r"`([\w.]+)\(([^`]*)\)`", cells)
+            if not name.startswith(("torch.", "hf.")) and "..." not in inside]
+
+
+@pytest.mark.parametrize("name, inside", [pair for pair in listed() if pair[0] != "KVCache"])
+def test_functions_take_what_the_page_says(name, inside):
+    said = {word.split("=")[0] for word in inside.split(", ") if word not in ("", "*")}
+    function = functools.reduce(getattr, name.split("."), regard)
+    taken = set(inspect.signature(function).parameters)
+    for names in (said, taken):
+        if "options" in names:
+            names.remove("options")
+            names |= set(Options.__annotations__)
+    assert said | {"layout"} == taken | {"layout"}
+
+
+def test_the_page_names_every_option():
+    page = (ROOT / "docs" / "python.md").read_text()
+    said = re.search(r"(?s)Options stand for (.*?), by keyword", page)
+    assert sorted(re.findall(r"`(\w+)`", said[1])) == sorted(Options.__annotations__)
