@@ -13,6 +13,7 @@ import numpy as np
 import regard
 
 ONNX_DOUBLE = 11  # TensorProto.DOUBLE: softmax in f64
+STAGES = ("scaled", "capped", "biased", "softmax")  # of qk_matmul_output_mode 0 to 3
 
 
 def split_heads(x: np.ndarray, heads: int | None) -> np.ndarray:
@@ -32,35 +33,6 @@ def pad_mask(mask: np.ndarray, keys: int) -> np.ndarray:
         return mask
     hidden = False if mask.dtype == np.bool_ else -np.inf
     return np.concatenate([mask, np.full((*mask.shape[:-1], missing), hidden, mask.dtype)], axis=-1)
-
-
-def scores(q: np.ndarray, k: np.ndarray, scale: float | None, softcap: float) -> np.ndarray:
-    """softcap(scale q k'), (B, Hq, Sq, Skv), in f64."""
-    k = np.repeat(k, q.shape[1] // k.shape[1], axis=1).astype(np.float64)
-    scale = 1 / np.sqrt(q.shape[3]) if scale is None else scale
-    s = scale * (q.astype(np.float64) @ k.swapaxes(-1, -2))
-    return softcap * np.tanh(s / softcap) if softcap > 0 else s
-
-
-def hidden(shape: tuple[int, ...], options: dict[str, Any]) -> np.ndarray:
-    """0 where a row sees a key and -infinity elsewhere, mask and bias added: (B, Hq, Sq, Skv)."""
-    batch, _, rows, keys = shape
-    offset = np.broadcast_to(options.get("q_offset", 0), (batch,)).reshape(batch, 1, 1, 1)
-    position = np.arange(rows).reshape(1, 1, rows, 1) + offset
-    key = np.arange(keys)
-    left, right = options.get("window", (-1, -1))
-    seen = np.ones(shape, bool)
-    if options.get("causal"):
-        seen &= key <= position
-    if left >= 0:
-        seen &= position - left <= key
-    if right >= 0:
-        seen &= key <= position + right
-    if "kv_len" in options:
-        seen &= key < np.reshape(options["kv_len"], (batch, 1, 1, 1))
-    if "mask" in options:
-        seen &= options["mask"]
-    return np.where(seen, np.float64(options.get("bias", 0)), -np.inf)
 
 
 def attention(
@@ -107,16 +79,12 @@ def attention(
         options[name] = pad_mask(attn_mask, k.shape[2])
 
     dtype = np.float64 if softmax_precision == ONNX_DOUBLE else q.dtype
-    result = regard.attention(
-        *(x.astype(dtype, copy=False) for x in (q, k, v)), return_weights=True, **options
-    )
-    y = result.out.astype(q.dtype)
+    arrays = [x.astype(dtype, copy=False) for x in (q, k, v)]
+    y = regard.attention(*arrays, **options).astype(q.dtype)
     if packed:
         y = y.transpose(0, 2, 1, 3).reshape(y.shape[0], y.shape[2], -1)
-    if qk_matmul_output_mode == 3:
-        qk = result.weights
-    else:
-        qk = scores(q, k, scale, softcap if qk_matmul_output_mode else 0.0)
-        if qk_matmul_output_mode == 2:
-            qk = qk + hidden(qk.shape, options)
+    if qk_matmul_output_mode < 2:  # before masks: scores of all pairs
+        options = {"scale": scale, "softcap": softcap}
+    qk = regard.attention(*arrays, return_weights=True,
+                          weights_stage=STAGES[qk_matmul_output_mode], **options).weights
     return y, k, v, qk.astype(q.dtype)
