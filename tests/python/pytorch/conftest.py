@@ -1,9 +1,6 @@
 """One thread: torch's own and regard's would wait for each other in a spin on a machine with few
 cores, and most of the time here goes to small tensor operations. test_torch_meaning.py has a case
 of several."""
-import contextlib
+import torch
 
-with contextlib.suppress(ImportError):
-    import torch
-
-    torch.set_num_threads(1)
+torch.set_num_threads(1)

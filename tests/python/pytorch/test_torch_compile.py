@@ -1,13 +1,11 @@
 """Tracing and transforming: torch.compile in one graph, the operator itself, vmap, export, and what
 is refused there."""
 import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
 
-torch = pytest.importorskip("torch")
-
-from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
-
-from regard.torch import scaled_dot_product_attention  # noqa: E402
-from torch_reference import assert_right, heads_inside, normal  # noqa: E402
+from regard.torch import scaled_dot_product_attention
+from torch_reference import assert_right, heads_inside, normal
 
 Q, K, V = normal(2, 6, 5, 8), normal(2, 3, 7, 8, seed=1), normal(2, 3, 7, 4, seed=2)
 OPERATOR = torch.ops.regard.sdpa

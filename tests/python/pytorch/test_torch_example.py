@@ -4,10 +4,6 @@ import re
 import subprocess
 import sys
 
-import pytest
-
-pytest.importorskip("torch")
-
 EXAMPLE = pathlib.Path(__file__).resolve().parents[3] / "examples" / "python" / "torch_drop_in.py"
 
 

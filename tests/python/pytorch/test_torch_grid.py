@@ -5,13 +5,11 @@ import functools
 from typing import NamedTuple
 
 import pytest
+import torch
+from torch.nn.functional import scaled_dot_product_attention as torch_attention
 
-torch = pytest.importorskip("torch")
-
-from torch.nn.functional import scaled_dot_product_attention as torch_attention  # noqa: E402
-
-from regard.torch import scaled_dot_product_attention  # noqa: E402
-from torch_reference import (answer_and_bound, assert_right, assert_within,  # noqa: E402
+from regard.torch import scaled_dot_product_attention
+from torch_reference import (answer_and_bound, assert_right, assert_within,
                              heads_inside, normal)
 
 DTYPES = (torch.float64, torch.float32, torch.bfloat16, torch.float16)

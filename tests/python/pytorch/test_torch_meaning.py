@@ -2,13 +2,11 @@
 import math
 
 import pytest
+import torch
+from torch.nn.functional import scaled_dot_product_attention as torch_attention
 
-torch = pytest.importorskip("torch")
-
-from torch.nn.functional import scaled_dot_product_attention as torch_attention  # noqa: E402
-
-from regard.torch import scaled_dot_product_attention  # noqa: E402
-from torch_reference import assert_right, heads_inside, normal  # noqa: E402
+from regard.torch import scaled_dot_product_attention
+from torch_reference import assert_right, heads_inside, normal
 
 Q, K, V = normal(2, 3, 5, 8), normal(2, 3, 7, 8, seed=1), normal(2, 3, 7, 4, seed=2)
 

@@ -2,13 +2,11 @@
 import threading
 
 import pytest
+import torch
+from torch.nn import functional
 
-torch = pytest.importorskip("torch")
-
-from torch.nn import functional  # noqa: E402
-
-from regard.torch import replace_sdpa, scaled_dot_product_attention  # noqa: E402
-from torch_reference import normal  # noqa: E402
+from regard.torch import replace_sdpa, scaled_dot_product_attention
+from torch_reference import normal
 
 TORCHS = functional.scaled_dot_product_attention
 
