@@ -79,6 +79,15 @@ void Array::take(const char* name, nb::handle object, Access access) {
                              "' gives no " + (writing ? "writable " : "") + "memory of the CPU");
 }
 
+nb::object Array::make(const char* name, Kind kind, const Shape& shape, std::span<const int> axes,
+                       DType dtype) {
+  std::array<std::int64_t, 4> sizes{};
+  for (std::size_t n = 0; n < axes.size(); ++n) sizes[n] = shape[std::size_t(axes[n])];
+  nb::object made = empty_array(kind, std::span(sizes).first(axes.size()), dtype);
+  take(name, made, Access::made);
+  return made;
+}
+
 bool Array::take_buffer(Access access) {
   const nb::handle source = bits_.is_valid() ? bits_ : object_;
   Py_buffer& buffer = buffer_.emplace();
@@ -268,13 +277,6 @@ Tensor Array::view(std::span<const int> axes, const char* wanted) const {
     tensor.strides[std::size_t(axes[n])] = strides_[n];
   }
   return tensor;
-}
-
-nb::object make_array(const char* name, const Array& like, std::span<const std::int64_t> shape,
-                      DType dtype, Array& array) {
-  nb::object made = empty_array(like.kind(), shape, dtype);
-  array.take(name, made, Array::Access::made);
-  return made;
 }
 
 }  // namespace regard::python

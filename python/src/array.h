@@ -25,7 +25,7 @@ enum class Kind : std::uint8_t { numpy, torch, other };
 
 class Array {
  public:
-  /// `made` is written, too: memory that make_array has just made.
+  /// `made` is written, too: memory that `make` has just made.
   enum class Access : std::uint8_t { read, write, made };
   static constexpr int kMostAxes = 8;
 
@@ -38,6 +38,11 @@ class Array {
   /// TypeError for what is no array on the CPU, ValueError for more than kMostAxes axes or strides
   /// that are no multiples of the element.
   void take(const char* name, nb::handle object, Access access = Access::read);
+
+  /// The same of a fresh dense array of a library, which it gives; its axis n is axis axes[n] of
+  /// `shape`.
+  nb::object make(const char* name, Kind kind, const Shape& shape, std::span<const int> axes,
+                  DType dtype);
 
   bool given() const noexcept { return object_.is_valid(); }
   nb::handle object() const noexcept { return object_; }
@@ -90,9 +95,5 @@ class Array {
 
 /// "(2, 3)" as Python writes a tuple.
 std::string shape_text(std::span<const std::int64_t> shape);
-
-/// A fresh dense array of the library that `like` belongs to, which `array` then takes.
-nb::object make_array(const char* name, const Array& like, std::span<const std::int64_t> shape,
-                      DType dtype, Array& array);
 
 }  // namespace regard::python

@@ -10,7 +10,6 @@
 #include <optional>
 #include <string>
 
-#include "libraries.h"
 #include "options.h"
 #include "raise.h"
 #include "single_arrays.h"
@@ -136,10 +135,7 @@ struct Tokens {
 
   void make(const char* name, const Shape& shape, DType dtype, Layout layout) {
     const std::span<const int> axes = tensor_axes(3, layout);
-    std::int64_t sizes[3];
-    for (std::size_t n = 0; n < 3; ++n) sizes[n] = shape[std::size_t(axes[n])];
-    object = empty_array(Kind::numpy, sizes, dtype);
-    array.take(name, object, Array::Access::write);
+    object = array.make(name, Kind::numpy, shape, axes, dtype);
     view = array.view(axes);
   }
 };

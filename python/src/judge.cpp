@@ -10,7 +10,6 @@
 
 #include "call.h"
 #include "keywords.h"
-#include "libraries.h"
 #include "options.h"
 #include "raise.h"
 #include "regard/check.h"
@@ -75,11 +74,8 @@ struct Answer {
   Tensor view;
 
   void make(const Inputs& in, const char* name, const Shape& shape, std::span<const int> axes) {
-    std::vector<std::int64_t> sizes;
-    for (const int axis : axes) sizes.push_back(shape[std::size_t(axis)]);
     const Kind kind = in.q_array.kind() == Kind::torch ? Kind::torch : Kind::numpy;
-    object = empty_array(kind, sizes, DType::f64);
-    array.take(name, object, Array::Access::write);
+    object = array.make(name, kind, shape, axes, DType::f64);
     view = array.view(axes);
   }
 

@@ -101,9 +101,11 @@ struct Merged {
   nb::object object;
   nb::object from;  ///< what a made array is given back like; null for one of the caller's
 
-  void make(const char* name, const Array& like, DType dtype) {
-    object = make_array(name, like, like.shape(), dtype, array);
+  Tensor make(const char* name, const Array& like, const ConstTensor& part,
+              std::span<const int> axes) {
+    object = array.make(name, like.kind(), part.shape, axes, part.dtype);
     if (like.kind() == Kind::other) from = nb::borrow(like.object());
+    return array.view(axes);
   }
 
   nb::object take() { return from.is_valid() ? from_memory(from, object) : object; }
@@ -120,18 +122,16 @@ nb::tuple merge_parts(const nb::list& outs, const nb::list& lses, const nb::tupl
   Merged out, lse;
   Tensor out_view, lse_view;
   if (given[1].is_none()) {
-    out.make(
-        "out", parts.first_out(),
-        out_dtype.is_none() ? parts.views[0].out.dtype : float_type(Name::out_dtype, out_dtype));
-    out_view = out.array.view(tensor_axes(rank, parts.layout));
+    ConstTensor like = parts.views[0].out;
+    if (!out_dtype.is_none()) like.dtype = float_type(Name::out_dtype, out_dtype);
+    out_view = out.make("out", parts.first_out(), like, tensor_axes(rank, parts.layout));
   } else {
     out.object = nb::borrow(given[1]);
     out_view = take_out("out", given[1], rank, parts.layout, out.array, Array::Access::write);
     require_type_of_out(out_dtype, out_view.dtype);
   }
   if (given[2].is_none()) {
-    lse.make("lse", parts.first_lse(), parts.views[0].lse.dtype);
-    lse_view = lse.array.view(lse_axes(rank));
+    lse_view = lse.make("lse", parts.first_lse(), parts.views[0].lse, lse_axes(rank));
   } else {
     lse.object = nb::borrow(given[2]);
     lse_view = take_lse("lse", given[2], rank, lse.array, Array::Access::write);

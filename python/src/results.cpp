@@ -122,13 +122,8 @@ const Outputs& Results::make() {
       }
       require_type_of_out(out_dtype_, wanted.array.dtype());
     } else {
-      std::array<std::int64_t, 4> shape{};
-      for (std::size_t n = 0; n < wanted.axes.size(); ++n) {
-        shape[n] = wanted.shape[std::size_t(wanted.axes[n])];
-      }
-      wanted.object =
-          make_array(kNames[place], inputs_.q_array, std::span(shape).first(wanted.axes.size()),
-                     wanted.dtype, wanted.array);
+      wanted.object = wanted.array.make(kNames[place], inputs_.q_array.kind(), wanted.shape,
+                                        wanted.axes, wanted.dtype);
     }
     outputs_.*kPlaces[place] = wanted.array.view(wanted.axes);
   }
