@@ -138,8 +138,8 @@ def attention(
     causal: "top_left" (row 0 sees key 0 alone), "bottom_right" (the last row sees every key), "none";
         True where Sq = Skv, or with q_offset, means "top_left".
     q_offset: position of row 0, one int or one a batch entry; replaces the offset of `causal`.
-    window: (left, right) keys seen around a row's own position, -1 unlimited; one int n is
-        (n - 1, 0), the last n keys, the row's own included.
+    window: (left, right) keys seen around a row's own position, -1 unlimited; one int n, at least 1,
+        is (n - 1, 0), the last n keys, the row's own included.
     softcap: a score s becomes softcap tanh(s / softcap); 0 is off.
     bias: float, added to the scores; broadcast against (B, Hq, Sq, Skv); only -inf hides a key.
     mask: bool, True where the row sees the key; broadcast likewise.
