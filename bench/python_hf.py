@@ -14,7 +14,7 @@ import time
 
 import torch
 import transformers
-from transformers import LlamaConfig, LlamaForCausalLM
+from transformers import DynamicCache, LlamaConfig, LlamaForCausalLM
 
 import regard.hf
 
@@ -34,14 +34,14 @@ def model(dtype: torch.dtype) -> LlamaForCausalLM:
 
 def timed(llama: LlamaForCausalLM, prompt: torch.Tensor, count: int) -> tuple[float, list[float]]:
     """Seconds of the prompt, and of each of `count` tokens after it."""
+    cache = DynamicCache(config=llama.config)
     start = time.perf_counter()
-    result = llama(prompt, use_cache=True)
+    result = llama(prompt, cache=cache, use_cache=True)
     first = time.perf_counter() - start
     seconds = []
     for _ in range(count):
         start = time.perf_counter()
-        result = llama(result.logits[:, -1:].argmax(-1), past_key_values=result.past_key_values,
-                       use_cache=True)
+        result = llama(result.logits[:, -1:].argmax(-1), cache=cache, use_cache=True)
         seconds.append(time.perf_counter() - start)
     return first, seconds
 

@@ -27,29 +27,6 @@ def test_every_call_gives_jax_arrays() -> None:
         np.testing.assert_array_equal(np.asarray(array), expected[name], err_msg=name)
 
 
-class Watched:
-    """A JAX array, and what it hands over by DLPack."""
-
-    def __init__(self, array: jax.Array) -> None:
-        self.array = array
-        self.addresses: list[int] = []
-
-    def __dlpack__(self, **options: object) -> object:
-        numpy = np.from_dlpack(self.array)
-        self.addresses.append(numpy.ctypes.data)
-        return self.array.__dlpack__(**options)
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return self.array.__dlpack_device__()
-
-
-def test_memory_is_handed_over_in_place() -> None:
-    given = [Watched(normal(2, 5, 4, 16)) for _ in range(3)]
-    regard.attention(*given)
-    for watched in given:
-        assert watched.addresses == [watched.array.unsafe_buffer_pointer()]
-
-
 MEMORY = """
 import resource, jax, jax.numpy as jnp, regard
 keys, depth = 262144, 64
