@@ -21,6 +21,7 @@ from transformers.generation.continuous_batching.cache import PagedAttentionCach
 import regard
 from regard import _hf_masks
 from regard._hf_pattern import Pattern, Sequences
+from regard.torch import NO_BACKWARD
 
 __all__ = ["attention_forward", "register"]
 
@@ -34,12 +35,11 @@ def register(name: str = "regard") -> None:
 def _refuse(dropout: float, tensors: tuple[torch.Tensor, ...], rest: dict[str, Any]) -> None:
     """ValueError for what the engine does not do."""
     if dropout > 0:
-        raise ValueError(f"dropout is {dropout} but regard has none: call model.eval()")
+        raise ValueError(f"dropout: {dropout} is not 0, and regard has none; call model.eval()")
     if torch.is_grad_enabled() and any(x.requires_grad for x in tensors):
-        raise ValueError("query, key or value needs gradients but regard has no backward: "
-                         "use torch.no_grad() or torch.inference_mode()")  # fmt: skip
+        raise ValueError("query, key, value: " + NO_BACKWARD)
     if isinstance(rest.get("cache"), PagedAttentionCache):
-        raise ValueError("cache is paged, for continuous batching, which regard does not serve")
+        raise ValueError("cache: it is paged, for continuous batching, which regard does not serve")
 
 
 def _mask_options(
@@ -69,12 +69,12 @@ def _pattern(
     if pattern is None or None in starts or pattern.kv_len is not None or pattern.keys is not None:
         return pattern
     if pattern.q_offset:
-        raise ValueError(f"cu_seq_lens_q is given but the cache holds {pattern.q_offset} tokens: "
-                         "packed sequences must be all that there is")  # fmt: skip
+        raise ValueError("cu_seq_lens_q: packed sequences must be all that there is, but the cache "
+                         f"holds {pattern.q_offset} tokens")  # fmt: skip
     sequences = Sequences(*(tuple(x.tolist()) for x in starts))
     if pattern.sequences not in (None, sequences):
-        raise ValueError(f"cu_seq_lens_q makes {len(sequences.q_starts) - 1} sequences, other than "
-                         f"the mask's {len(pattern.sequences.q_starts) - 1}: chunks go with "
+        raise ValueError(f"cu_seq_lens_q: it makes {len(sequences.q_starts) - 1} sequences, other "
+                         f"than the mask's {len(pattern.sequences.q_starts) - 1}: chunks go with "
                          "position_ids and use_cache=False")  # fmt: skip
     return dataclasses.replace(pattern, sequences=sequences)
 

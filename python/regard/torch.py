@@ -29,8 +29,9 @@ _function_modes = torch._C._len_torch_function_stack
 _dispatch_modes = torch._C._len_torch_dispatch_stack
 _tracing_state = torch._C._get_tracing_state
 
-_NO_GRADIENT = ("query, key, value, attn_mask: one of them needs gradients, and regard has no "
-                "backward yet; call it under torch.no_grad()")
+NO_BACKWARD = ("one of them needs gradients, and regard has no backward yet; call it under "
+               "torch.no_grad()")
+_NO_GRADIENT = "query, key, value, attn_mask: " + NO_BACKWARD
 
 
 def scaled_dot_product_attention(

@@ -26,7 +26,7 @@ def sdpa(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, **options) -> torch.
 
 
 def test_dropout_is_refused() -> None:
-    with pytest.raises(ValueError, match="dropout is 0.1"):
+    with pytest.raises(ValueError, match="dropout: 0.1 is not 0"):
         forward(*tensors(), None, dropout=0.1)
 
 
@@ -39,7 +39,7 @@ def test_gradients_are_refused() -> None:
 
 def test_a_paged_cache_is_refused() -> None:
     cache = object.__new__(PagedAttentionCache)  # a whole one takes a model and gigabytes
-    with pytest.raises(ValueError, match="cache is paged, for continuous batching"):
+    with pytest.raises(ValueError, match="cache: it is paged, for continuous batching"):
         forward(*tensors(), None, cache=cache)
 
 
