@@ -56,7 +56,7 @@ const char* score_reason(const problem::Problem& p) {
 }
 
 const char* input_reason(const problem::Problem& p, const plan::Plan& plan) {
-  if (plan.decode) return "in place where rows are dense and fill vectors, else copied by 16 keys";
+  if (plan.decode) return "in place where rows are dense, else copied by 16 keys";
   if (plan.path != Path::tiles) {
     return plan::converts_inputs(p) ? "a half type: each block converted to f32 once a work item"
                                     : "in place, at any stride";

@@ -10,6 +10,7 @@
 #include "kernels/decode_pass.h"
 #include "kernels/decode_rows.h"
 #include "kernels/decode_scores.h"
+#include "kernels/decode_tiles.h"
 #include "prim/prim.h"
 
 namespace regard::REGARD_ISA {
@@ -26,6 +27,7 @@ struct DecodeRun {
   DecodeScore<T> how;
   DecodePass<T> passes[kMostPasses];
   int pass_count = 0;
+  alignas(64) T kept[kChunk];  ///< as Queries has it
 
   explicit DecodeRun(const contract::DecodeTask& decode_task) : task(decode_task) {
     const contract::DecodeSequence& first = task.sequences[0];
@@ -35,6 +37,11 @@ struct DecodeRun {
     v = reader(first.v, task.value_dims, *value_loops);
     how.score = &first.score;
     how.exponent = T(units_of(first.score).exponent);
+    if (k.padded == k.columns) return;
+    T ones[kChunk] = {};
+    const std::int64_t count = k.columns - (k.padded - key_loops->columns);
+    for (std::int64_t d = 0; d < count; ++d) ones[d] = 1;
+    key_loops->gather(ones, key_loops->columns, T(1), kept);
   }
 
   RowReader reader(const contract::KeyRows& rows, std::int64_t columns, const RowLoops<T>& loops) {
@@ -43,7 +50,11 @@ struct DecodeRun {
     reader.converts = rows.format != kNative<T> && &loops == &kRowLoops<T, NativeRows<T>>;
     reader.columns = columns;
     reader.padded = ceil_to(columns, loops.columns);
-    reader.in_place = !reader.converts && rows.dense && reader.padded == columns;
+    const std::int64_t row_bytes = dense_row_bytes(reader.shape, columns);
+    reader.beyond = dense_row_bytes(reader.shape, reader.padded) - row_bytes;
+    // What is read past a row's end lies before the end of the next one.
+    const bool reaches_next = reader.beyond <= row_bytes && rows.row >= row_bytes;
+    reader.in_place = !reader.converts && rows.dense && (reader.beyond == 0 || reaches_next);
     reader.panel = task.scratch + task.layout.keys_bytes;
     reader.scales = task.scratch + task.layout.scales_bytes;
     return reader;
@@ -173,15 +184,32 @@ inline void look_ahead(const contract::KeyRows& rows, const contract::DecodeSequ
   tile.request_step = width == 1 && there.row * tile.row_bytes >= kStreamBytes ? 256 : 64;
 }
 
+/// Whether some row sees the first key behind the block, so that it may be read. Masks are not
+/// looked at: with one the answer is no.
+template <class T>
+bool sees_next(const DecodeRun<T>& run, Keys block) {
+  if (block.end >= run.task.key_end || run.how.score->mask.data || run.how.score->bias.data) {
+    return false;
+  }
+  for (int n = 0; n < run.pass_count; ++n) {
+    for (int r = 0; r < run.passes[n].count; ++r) {
+      if (seen_keys(run.passes[n].rows[r], {block.end, block.end + 1}) != 0) return true;
+    }
+  }
+  return false;
+}
+
 /// Reads the tiles of a block.
 template <class T>
 void read_tiles(const DecodeRun<T>& run, const RowReader& reader,
                 const contract::KeyRows contract::DecodeSequence::*rows, Keys block,
                 std::uint64_t seen, TileRows (&tiles)[kTiles]) {
   const contract::DecodeSequence& sequence = run.task.sequences[0];
+  const bool next = reader.in_place && reader.beyond > 0 && sees_next(run, block);
   for (int t = 0; t < kTiles; ++t) {
     const std::int64_t key = block.begin + t * kTileKeys;
-    const auto bits = std::uint32_t(seen >> (t * kTileKeys) & 0xffff);
+    auto bits = std::uint32_t(seen >> (t * kTileKeys) & 0x1ffff);
+    if (t == kTiles - 1 && next) bits |= 0x10000;
     tiles[t] = read_tile<T>(sequence.*rows, sequence, reader, key, bits, t);
     if (tiles[t].data && reader.in_place && key + kKeysAhead + kTileKeys <= run.task.key_end) {
       look_ahead(sequence.*rows, sequence, key, run.passes[0].width, tiles[t]);
@@ -211,8 +239,9 @@ void run_block(DecodeRun<T>& run, Keys block) {
     std::uint64_t every = ~std::uint64_t{0};
     for (int r = 0; r < pass.count; ++r) every &= pass.seen[r];
     whole[n] = every == ~std::uint64_t{0};
-    run.key_loops->score[log_of(pass.width)](tiles, pass.queries, run.k.padded / Simd<T>::kLanes,
-                                             pass.scores);
+    const Queries<T> queries{pass.queries, run.k.padded / Simd<T>::kLanes,
+                             run.k.beyond > 0 ? run.kept : nullptr};
+    run.key_loops->score[log_of(pass.width)](tiles, queries, pass.scores);
     weigh<kGeneral>(run, pass, block, whole[n]);
   }
   read_tiles(run, run.v, &contract::DecodeSequence::v, block, some, tiles);

@@ -14,8 +14,8 @@ namespace regard::REGARD_ISA {
 /// The loops of one format, by the logarithm of the pass's width.
 template <class T>
 struct RowLoops {
-  using Score = void (*)(const TileRows (&)[kTiles], const T*, std::int64_t, T*);
-  using Values = void (*)(const Weighted<T>&, bool);
+  using Score = void (*)(const TileRows (&)[kTiles], const Queries<T>&, T*);
+  using Values = void (*)(Weighted<T>, bool);
   Score score[4] = {};
   Values values[4] = {};
   /// Up to kChunk columns times `factor`, in the loader's order, and back.

@@ -10,19 +10,36 @@
 
 namespace regard::REGARD_ISA {
 
+/// The queries of a pass.
+template <class T>
+struct Queries {
+  const T* data = nullptr;   ///< (width, vectors) times the factor, in the loader's order
+  std::int64_t vectors = 0;  ///< of a row
+  /// Of the last columns that are loaded together, as they are: 1 for those of the head, 0 for what
+  /// stands behind it. Null: the head fills them.
+  const T* kept = nullptr;
+};
+
 /// Adds the products of kVectors vectors of key i from v on to the chains of its rows.
-template <class T, class Rows, int kWidth, int kKeys, int kVectors>
-[[gnu::always_inline]] inline void add_products(RowAt row, int i, const T* queries,
-                                                std::int64_t vectors, std::int64_t v,
+template <class T, class Rows, int kWidth, int kKeys, int kVectors, bool kLast = false>
+[[gnu::always_inline]] inline void add_products(RowAt row, int i, const Queries<T>& queries,
+                                                std::int64_t v,
                                                 typename Simd<T>::Vector (&sums)[kWidth * kKeys]) {
   typename Simd<T>::Vector x[kVectors];
   Rows::load(row, v, x);
+  if constexpr (kLast) {
+    const auto zero = broadcast(T(0));
+#pragma GCC unroll 8
+    for (int s = 0; s < kVectors; ++s) {
+      x[s] = select(greater(load(queries.kept + s * Simd<T>::kLanes), zero), x[s], zero);
+    }
+  }
 #pragma GCC unroll 8
   for (int s = 0; s < kVectors; ++s) {
 #pragma GCC unroll 8
     for (int r = 0; r < kWidth; ++r) {
       auto& sum = sums[r * kKeys + i];
-      sum = fma(x[s], load(queries + (r * vectors + v + s) * Simd<T>::kLanes), sum);
+      sum = fma(x[s], load(queries.data + (r * queries.vectors + v + s) * Simd<T>::kLanes), sum);
     }
   }
 }
@@ -30,21 +47,25 @@ template <class T, class Rows, int kWidth, int kKeys, int kVectors>
 /// Adds the products of kLanes pairs, (row of the pass, key), to a vector each. A key's row is
 /// taken from end to end, as it lies: walking several side by side halves what memory gives.
 template <class T, class Rows, int kWidth, int kKeys>
-[[gnu::always_inline]] inline void add_dots(const TileRows& tile, int key, const T* queries,
-                                            std::int64_t vectors,
+[[gnu::always_inline]] inline void add_dots(const TileRows& tile, int key,
+                                            const Queries<T>& queries,
                                             typename Simd<T>::Vector (&sums)[kWidth * kKeys]) {
-  const std::int64_t bytes = tile.row_bytes / vectors;  // of a vector as stored
+  const std::int64_t bytes = tile.row_bytes / queries.vectors;  // of a vector as stored
+  const std::int64_t whole = queries.vectors - (queries.kept ? kPadding<T, Rows> : 0);
 #pragma GCC unroll 16
   for (int i = 0; i < kKeys; ++i) {
     const RowAt row = tile.at(key + i);
     std::int64_t v = 0;
-    for (; v + 8 <= vectors; v += 8) {
-      add_products<T, Rows, kWidth, kKeys, 8>(row, i, queries, vectors, v, sums);
+    for (; v + 8 <= whole; v += 8) {
+      add_products<T, Rows, kWidth, kKeys, 8>(row, i, queries, v, sums);
       ask_for(tile, key + i, v * bytes, (v + 8) * bytes);
     }
     ask_for(tile, key + i, v * bytes, tile.row_bytes);
-    for (; v < vectors; v += Rows::kStep) {
-      add_products<T, Rows, kWidth, kKeys, Rows::kStep>(row, i, queries, vectors, v, sums);
+    for (; v < whole; v += Rows::kStep) {
+      add_products<T, Rows, kWidth, kKeys, Rows::kStep>(row, i, queries, v, sums);
+    }
+    if (queries.kept) {
+      add_products<T, Rows, kWidth, kKeys, kPadding<T, Rows>, true>(row, i, queries, v, sums);
     }
     if constexpr (ScaledRows<Rows>) {
       const auto scale = broadcast(Rows::scale(row));
@@ -57,8 +78,7 @@ template <class T, class Rows, int kWidth, int kKeys>
 /// Dot products of the rows of a pass and the keys of a block. Every product chain runs over the
 /// vectors of the head in order, whatever kWidth is.
 template <class T, class Rows, int kWidth>
-void score_tiles(const TileRows (&tiles)[kTiles], const T* queries, std::int64_t vectors,
-                 T* scores) {
+void score_tiles(const TileRows (&tiles)[kTiles], const Queries<T>& queries, T* scores) {
   constexpr int lanes = Simd<T>::kLanes;
   constexpr int keys = keys_per_vector<T>(kWidth);
   for (int t = 0; t < kTiles; ++t, scores += kTileKeys * kWidth) {
@@ -68,7 +88,7 @@ void score_tiles(const TileRows (&tiles)[kTiles], const T* queries, std::int64_t
       typename Simd<T>::Vector sums[lanes];
 #pragma GCC unroll 16
       for (int n = 0; n < lanes; ++n) sums[n] = broadcast(T(0));
-      add_dots<T, Rows, kWidth, keys>(tile, k, queries, vectors, sums);
+      add_dots<T, Rows, kWidth, keys>(tile, k, queries, sums);
       store(scores + k * kWidth, sum_each(sums));
     }
   }

@@ -17,6 +17,7 @@ struct Weighted {
   const std::uint64_t* seen = nullptr;  ///< of each row
   T* out = nullptr;                     ///< (width, vectors)
   std::int64_t vectors = 0;
+  T factor = 1;  ///< of a tile's sums, where weights have taken the scales of rows
 };
 
 /// Vectors [v, v + kVectors) of the columns of tile t. Where some row does not see some key, hidden
@@ -57,14 +58,14 @@ void add_columns(const Weighted<T>& block, int t, const T* weights, int first, s
 #pragma GCC unroll 16
     for (int n = 0; n < kVectors; ++n) {
       T* at = block.out + ((first + r) * block.vectors + v + n) * lanes;
-      store(at, load(at) + sums[r][n]);
+      if constexpr (ScaledRows<Rows>) {
+        store(at, fma(sums[r][n], broadcast(block.factor), load(at)));
+      } else {
+        store(at, load(at) + sums[r][n]);
+      }
     }
   }
 }
-
-/// Vectors that a row is padded to a multiple of.
-template <class T, class Rows>
-inline constexpr int kPadding = Rows::kColumns / Simd<T>::kLanes;
 
 /// What is left from vector v on, at most kVectors, in one pass: each pass walks all rows of the
 /// tile, and memory gives most where a row is taken from end to end.
@@ -90,13 +91,34 @@ void add_from(const Weighted<T>& block, int t, const T* weights, int first, std:
   }
 }
 
-/// The weights of tile t times the scales of its rows.
+/// The power of two that brings the largest of a tile's scales to 2^64, as far as it and its
+/// inverse are normal numbers; 1 where that one is not finite.
+inline float power_for(const float (&scales)[kTileKeys]) {
+  std::uint32_t largest = 0;
+  for (const float scale : scales) {
+    std::uint32_t bits = 0;
+    __builtin_memcpy(&bits, &scale, sizeof bits);
+    bits &= 0x7fffffff;
+    largest = bits > largest ? bits : largest;
+  }
+  const auto exponent = std::int64_t(largest >> 23) - 127;
+  const std::int64_t power = exponent == 128 ? 0 : smaller(64 - exponent, 126);
+  const auto bits = std::uint32_t(power + 127) << 23;
+  float result = 0;
+  __builtin_memcpy(&result, &bits, sizeof result);
+  return result;
+}
+
+/// The weights of tile t times the scales of its rows and the power of two that is returned: small
+/// weights would be lost to the smallest normal number where their product with an integer is not.
 template <class T, class Rows, int kWidth>
-void scale_weights(const Weighted<T>& block, int t, T (&weights)[kTileKeys * kWidth]) {
+T scale_weights(const Weighted<T>& block, int t, T (&weights)[kTileKeys * kWidth]) {
   constexpr int keys = keys_per_vector<T>(kWidth);
   const T* p = block.weights + t * kTileKeys * kWidth;
   T scales[kTileKeys];
   for (int k = 0; k < kTileKeys; ++k) scales[k] = Rows::scale(block.tiles[t].at(k));
+  const T power = power_for(scales);
+  for (T& scale : scales) scale *= power;
   for (int k = 0; k < kTileKeys; k += keys) {
     for (int r = 0; r < kWidth; ++r) {
       for (int i = 0; i < keys; ++i) {
@@ -105,10 +127,11 @@ void scale_weights(const Weighted<T>& block, int t, T (&weights)[kTileKeys * kWi
       }
     }
   }
+  return power;
 }
 
 template <class T, class Rows, int kWidth>
-void add_values(const Weighted<T>& block, bool whole) {
+void add_values(Weighted<T> block, bool whole) {
   // Where loading is cheap, two rows take V from end to end, as it lies; else each vector is made
   // once for all rows.
   constexpr int rows = Rows::kCheap ? int(smaller(2, kWidth)) : kWidth;
@@ -119,7 +142,7 @@ void add_values(const Weighted<T>& block, bool whole) {
     const T* weights = block.weights + t * kTileKeys * kWidth;
     T scaled[kTileKeys * kWidth];
     if constexpr (ScaledRows<Rows>) {
-      scale_weights<T, Rows, kWidth>(block, t, scaled);
+      block.factor = 1 / scale_weights<T, Rows, kWidth>(block, t, scaled);
       weights = scaled;
     }
     for (int first = 0; first < kWidth; first += rows) {

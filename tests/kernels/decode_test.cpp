@@ -222,5 +222,25 @@ TYPED_TEST(Decode, OutputsAsAskedFor) {
   EXPECT_TRUE(narrow.out.same_bits(wide.out.template copy<F16>()));
 }
 
+// A weight of 2^-120 and a value of 1.27 make an output far above the smallest normal number; with
+// the scale of int8, 0.01, in place of the value they do not.
+TEST(DecodeIntegers, SmallWeightsAreNotLostToTheScale) {
+  Inputs<float> tokens{TestTensor<float>(), TestTensor<float>({1, 1, 20, 32}),
+                       TestTensor<float>({1, 1, 20, 32})};
+  for_each_index(tokens.k.shape(), [&](auto, auto, auto key, auto d) {
+    tokens.k.at(0, 0, key, d) = key > 0 && d == 0 ? -83.18F : 0;
+    tokens.v.at(0, 0, key, d) = key > 0 || d == 0 ? 1.27F : 0;
+  });
+  TestTensor<float> q({1, 1, 1, 32});
+  for_each_index(q.shape(), [&](auto, auto, auto, auto d) { q.at(0, 0, 0, d) = d == 0; });
+  Options call;
+  call.scale = 1;
+  for (const KvType v : kKvTypes) {
+    SCOPED_TRACE(kv_type_name(v));
+    const Cached cached = make_cached(cache_of(KvType::f32, v, 32, 32), {tokens});
+    EXPECT_TRUE(matches_oracle(cached, q, call, run_decode(cached, q, call)));
+  }
+}
+
 }  // namespace
 }  // namespace regard::test

@@ -1,0 +1,83 @@
+// Where the rows of a tile are read: in place by whole vectors where a loader knows the format,
+// into the next row where the head does not fill them; else copied first, 16 keys at a time, as
+// stored and padded with zeros, or converted to T.
+#pragma once
+
+#include <cstdint>
+
+#include "contract/decode.h"
+#include "kernels/decode_rows.h"
+
+namespace regard::REGARD_ISA {
+
+/// How K or V of a task is read.
+struct RowReader {
+  FormatShape shape;        ///< of the rows in memory
+  bool converts = false;    ///< to T, since no loader knows the format
+  bool in_place = false;    ///< rows are dense
+  std::int64_t beyond = 0;  ///< bytes that whole vectors read past the end of a row in place
+  std::int64_t columns = 0;
+  std::int64_t padded = 0;     ///< columns, up to whole chunks of the loader
+  std::byte* panel = nullptr;  ///< a block of rows, copied or converted
+  std::byte* scales = nullptr;
+
+  std::int64_t panel_step() const {
+    return converts ? padded * std::int64_t{sizeof(float)}
+                    : ceil_to(dense_row_bytes(shape, padded), 64);
+  }
+  std::int64_t panel_scale_step() const { return ceil_to(scale_row_bytes(shape, padded), 16); }
+};
+
+/// A key's page in memory and its row there.
+struct KeyPlace {
+  std::int64_t page = 0, row = 0;
+};
+
+inline KeyPlace place_of(const contract::DecodeSequence& sequence, std::int64_t key) {
+  if (!sequence.pages) return {0, key};
+  return {sequence.pages[key / sequence.page_keys], key % sequence.page_keys};
+}
+
+inline RowAt row_at(const contract::KeyRows& rows, KeyPlace place) {
+  return {rows.data + place.page * rows.page + place.row * rows.row,
+          rows.scales + place.page * rows.scale_page + place.row * rows.scale_row};
+}
+
+/// The tile from `key` on, of whose rows those in the lower half of `seen` are read; bit 16: the
+/// row after them may be, too.
+template <class T>
+TileRows read_tile(const contract::KeyRows& rows, const contract::DecodeSequence& sequence,
+                   const RowReader& reader, std::int64_t key, std::uint32_t seen, int tile) {
+  const bool page_ends = sequence.pages && (key + kTileKeys) % sequence.page_keys == 0;
+  const bool goes_on = (seen >> kTileKeys & 1) && !page_ends;
+  seen &= 0xffff;
+  if (seen == 0) return {};
+  if (reader.in_place && seen == 0xffff && (reader.beyond == 0 || goes_on)) {
+    const RowAt first = row_at(rows, place_of(sequence, key));
+    return {first.data, rows.row, first.scales, rows.scale_row,
+            dense_row_bytes(reader.shape, reader.columns)};
+  }
+  const std::int64_t step = reader.panel_step();
+  const std::int64_t scale_step = reader.panel_scale_step();
+  TileRows copy{reader.panel + tile * kTileKeys * step, step,
+                reader.scales + tile * kTileKeys * scale_step, scale_step};
+  for (int n = 0; n < kTileKeys; ++n) {
+    std::byte* target = reader.panel + (tile * kTileKeys + n) * step;
+    std::byte* scales = reader.scales + (tile * kTileKeys + n) * scale_step;
+    if (!(seen >> n & 1) || reader.padded != reader.columns) {
+      __builtin_memset(target, 0, std::size_t(step));
+      // Zero bytes at an address without memory are a masked store that takes 150 ns.
+      if (scale_step > 0) __builtin_memset(scales, 0, std::size_t(scale_step));
+    }
+    if (!(seen >> n & 1)) continue;
+    const RowAt row = row_at(rows, place_of(sequence, key + n));
+    if (reader.converts) {
+      convert_row(rows, row, reader.columns, reinterpret_cast<T*>(target));
+    } else {
+      copy_row(rows, reader.shape, row, reader.columns, target, scales);
+    }
+  }
+  return copy;
+}
+
+}  // namespace regard::REGARD_ISA
