@@ -28,7 +28,7 @@ class Cache {
   auto read_released(const Body& body) const {
     if (read_here()) return body(cache_);
     const std::shared_lock lock(mutex_);
-    const Reading reading{this, std::exchange(innermost_, &reading)};
+    const Reading reading{this, std::exchange(innermost, &reading)};
     return body(cache_);
   }
 
@@ -57,12 +57,12 @@ class Cache {
   struct Reading {
     const Cache* cache;
     const Reading* outer;
-    ~Reading() { innermost_ = outer; }
+    ~Reading() { innermost = outer; }
   };
-  static inline thread_local const Reading* innermost_ = nullptr;
+  static inline thread_local const Reading* innermost = nullptr;
 
   bool read_here() const noexcept {
-    const Reading* reading = innermost_;
+    const Reading* reading = innermost;
     while (reading && reading->cache != this) reading = reading->outer;
     return reading != nullptr;
   }
