@@ -2,8 +2,8 @@
 """Lets PyTorch from PyPI start without its gigabytes of CUDA libraries: cuda_stubs.py TORCH_LIB.
 
 The wheel for x86-64 is linked against them even where only the CPU is used. One small library
-stands in for all: every function it has answers "no device", so PyTorch finds no GPU and
-goes on. Its CPU code never calls them, so what is measured is untouched. Libraries that are there
+stands in for all: every function it has answers "no device", by number or in words, so PyTorch
+finds no GPU and goes on. Its CPU code never calls them, so what is measured is untouched. Libraries that are there
 are left alone. Needs nm, readelf and a C compiler."""
 import pathlib
 import re
@@ -13,6 +13,8 @@ import sys
 NO_DEVICE = 100
 # "cudaMalloc@libcudart.so.13" or "ncclSend"; the part behind @ is the version of the symbol.
 CUDA_SYMBOL = re.compile(r" U ((?:cu|nccl|nv|__cuda)\w+)(?:@(\S+))?$", re.MULTILINE)
+# These give a text, which PyTorch puts into its errors; those of the driver, cuGet..., a number.
+TEXT = re.compile(r"(?!cuGet).*(Error|Status)(String|Name)$|ncclGetLastError$")
 NEEDED = re.compile(r"\(NEEDED\).*\[(lib(?:cu|nccl|nv)[^\]]+)\]")
 
 
@@ -36,8 +38,9 @@ def compile_stub(path: pathlib.Path, functions: dict[str, set[str]]) -> None:
     """A library that has `functions`, each under its version."""
     source, script = path.with_suffix(".c"), path.with_suffix(".map")
     every = sorted(set().union(*functions.values()))
-    source.write_text("".join(f"int {name}(void) {{ return {NO_DEVICE}; }}\n"
-                              for name in every), encoding="utf-8")
+    source.write_text("".join(
+        f'const char* {name}(void) {{ return "no device"; }}\n' if TEXT.match(name) else
+        f"int {name}(void) {{ return {NO_DEVICE}; }}\n" for name in every), encoding="utf-8")
     script.write_text("".join(f"{version} {{ {' '.join(f'{name};' for name in sorted(names))} }};\n"
                               for version, names in functions.items() if version),
                       encoding="utf-8")
