@@ -3,8 +3,8 @@
 
 The wheel for x86-64 is linked against them even where only the CPU is used. One small library
 stands in for all: every function it has answers "no device", by number or in words, so PyTorch
-finds no GPU and goes on. Its CPU code never calls them, so what is measured is untouched. Libraries that are there
-are left alone. Needs nm, readelf and a C compiler."""
+finds no GPU and goes on. Its CPU code never calls them, so what is measured is untouched.
+Libraries that are there are left alone. Needs nm, readelf and a C compiler."""
 import pathlib
 import re
 import subprocess
