@@ -117,7 +117,7 @@ std::vector<DecodeWorkload> grid_of(const DecodeFlags& flags,
       for (const std::int64_t page_tokens :
            or_else(flags.page_tokens, std::int64_t{flags.prefix ? 64 : 0})) {
         workload.page_tokens = page_tokens;
-        for (const KvTypes& types : or_else(flags.types, {KvType::f32, KvType::f32})) {
+        for (const KvTypes& types : or_else(flags.types, DecodeWorkload{}.types)) {
           workload.types = types;
           for (const std::int64_t rows : or_else(flags.rows, std::int64_t{1})) {
             workload.rows = at_least("--rows", rows, 1);

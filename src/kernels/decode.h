@@ -240,7 +240,7 @@ void run_block(DecodeRun<T>& run, Keys block) {
     for (int r = 0; r < pass.count; ++r) every &= pass.seen[r];
     whole[n] = every == ~std::uint64_t{0};
     const Queries<T> queries{pass.queries, run.k.padded / Simd<T>::kLanes,
-                             run.k.beyond > 0 ? run.kept : nullptr};
+                             run.k.padded != run.k.columns ? run.kept : nullptr};
     run.key_loops->score[log_of(pass.width)](tiles, queries, pass.scores);
     weigh<kGeneral>(run, pass, block, whole[n]);
   }

@@ -1,6 +1,4 @@
-// Rows of K and V as the decode loop reads them: in place by whole vectors where a loader knows the
-// format, into the next row where the head does not fill them; else copied first, 16 keys at a
-// time, as stored and padded with zeros, or converted to T.
+// Formats of the rows of K and V, as loaders take them, and how a row is copied or converted.
 #pragma once
 
 #include <cstdint>

@@ -48,11 +48,14 @@ inline RowAt row_at(const contract::KeyRows& rows, KeyPlace place) {
 template <class T>
 TileRows read_tile(const contract::KeyRows& rows, const contract::DecodeSequence& sequence,
                    const RowReader& reader, std::int64_t key, std::uint32_t seen, int tile) {
-  const bool page_ends = sequence.pages && (key + kTileKeys) % sequence.page_keys == 0;
-  const bool goes_on = (seen >> kTileKeys & 1) && !page_ends;
+  const auto goes_on = [&] {
+    const bool page_ends = sequence.pages && (key + kTileKeys) % sequence.page_keys == 0;
+    return (seen >> kTileKeys & 1) && !page_ends;
+  };
+  const bool in_place = reader.in_place && (reader.beyond == 0 || goes_on());
   seen &= 0xffff;
   if (seen == 0) return {};
-  if (reader.in_place && seen == 0xffff && (reader.beyond == 0 || goes_on)) {
+  if (in_place && seen == 0xffff) {
     const RowAt first = row_at(rows, place_of(sequence, key));
     return {first.data, rows.row, first.scales, rows.scale_row,
             dense_row_bytes(reader.shape, reader.columns)};
