@@ -181,7 +181,7 @@ inline void look_ahead(const contract::KeyRows& rows, const contract::DecodeSequ
                        std::int64_t key, int width, TileRows& tile) {
   const KeyPlace there = place_of(sequence, key + kKeysAhead);
   tile.ahead = row_at(rows, there).data - tile.data;
-  tile.request_step = width == 1 && there.row * tile.row_bytes >= kStreamBytes ? 256 : 64;
+  tile.sparse = width == 1 && there.row * tile.step >= kStreamBytes;
 }
 
 /// Whether some row sees the first key behind the block, so that it may be read. Masks are not
@@ -210,7 +210,7 @@ void read_tiles(const DecodeRun<T>& run, const RowReader& reader,
     const std::int64_t key = block.begin + t * kTileKeys;
     auto bits = std::uint32_t(seen >> (t * kTileKeys) & 0x1ffff);
     if (t == kTiles - 1 && next) bits |= 0x10000;
-    tiles[t] = read_tile<T>(sequence.*rows, sequence, reader, key, bits, t);
+    read_tile<T>(sequence.*rows, sequence, reader, key, bits, t, tiles[t]);
     if (tiles[t].data && reader.in_place && key + kKeysAhead + kTileKeys <= run.task.key_end) {
       look_ahead(sequence.*rows, sequence, key, run.passes[0].width, tiles[t]);
     }

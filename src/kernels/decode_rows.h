@@ -55,9 +55,8 @@ struct TileRows {
   std::int64_t step = 0;
   const std::byte* scales = nullptr;
   std::int64_t scale_step = 0;
-  std::int64_t row_bytes = 0;
   std::int64_t ahead = 0;  ///< from here to the rows that are needed soon; 0: there are none
-  std::int64_t request_step = 64;  ///< bytes from one request for them to the next, a power of 2
+  bool sparse = false;     ///< one of their lines in four is asked for, not each
 
   [[gnu::always_inline]] RowAt at(int key) const {
     return {data + key * step, scales + key * scale_step};
@@ -67,17 +66,6 @@ struct TileRows {
 /// How far ahead rows are asked for.
 inline constexpr std::int64_t kKeysAhead = 2 * kTileKeys;
 
-/// Asks memory for bytes [begin, end) of a row that is needed soon. Evenly spread over the work on
-/// a tile: in a burst requests would fill the few misses that a core may have in flight.
-[[gnu::always_inline]] inline void ask_for(const TileRows& tile, int key, std::int64_t begin,
-                                           std::int64_t end) {
-  const std::byte* row = tile.at(key).data + tile.ahead;
-  const std::int64_t step = tile.request_step;
-  for (std::int64_t at = (begin + step - 1) & -step; at < end; at += step) {
-    __builtin_prefetch(row + at, 0, 2);
-  }
-}
-
 /// What a format takes: bits of an element, and bytes of its scales.
 struct FormatShape {
   int bits = 0;         ///< of an element, beside its scale
@@ -86,7 +74,7 @@ struct FormatShape {
   int block_bytes = 0;  ///< of a block of 32 that holds its own scale
 };
 
-inline FormatShape shape_of(contract::RowFormat format) {
+constexpr FormatShape shape_of(contract::RowFormat format) {
   using contract::RowFormat;
   switch (format) {
     case RowFormat::f64:
@@ -113,11 +101,43 @@ inline FormatShape shape_of(contract::RowFormat format) {
   return {};
 }
 
-inline std::int64_t dense_row_bytes(const FormatShape& shape, std::int64_t columns) {
+constexpr std::int64_t dense_row_bytes(const FormatShape& shape, std::int64_t columns) {
   return shape.block_bytes ? columns / 32 * shape.block_bytes : columns * shape.bits / 8;
 }
 inline std::int64_t scale_row_bytes(const FormatShape& shape, std::int64_t columns) {
   return shape.scale_a_row ? shape.scale_bytes : ceil_to(columns, 32) / 32 * shape.scale_bytes;
+}
+
+/// Bytes that 32 elements take as stored.
+template <class Rows>
+inline constexpr int kBytesOf32 = 0;
+template <class T>
+inline constexpr int kBytesOf32<NativeRows<T>> = 32 * int(sizeof(T));
+template <contract::RowFormat kFormat>
+inline constexpr int kBytesOf32<RowLoader<kFormat>> = int(dense_row_bytes(shape_of(kFormat), 32));
+
+/// Bytes that `vectors` vectors of a row take as stored.
+template <class T, class Rows>
+constexpr std::int64_t stored_bytes(std::int64_t vectors) {
+  return vectors * Simd<T>::kLanes * kBytesOf32<Rows> / 32;
+}
+
+/// Asks memory for kBytes from `offset` on of a row that is needed soon. Evenly spread over the
+/// work on a tile: in a burst requests would fill the few misses that a core may have in flight.
+template <int kBytes>
+[[gnu::always_inline]] inline void ask_for(const TileRows& tile, int key, std::int64_t offset) {
+  const std::byte* row = tile.at(key).data + tile.ahead + offset;
+  // Not inlined it would count as without effect, and go.
+  const auto ask = [&]<int kStep>() __attribute__((always_inline)) {
+    if (kBytes < kStep && (offset & (kStep - 1)) >= kBytes) return;
+#pragma GCC unroll 16
+    for (int at = 0; at < kBytes; at += kStep) __builtin_prefetch(row + at, 0, 2);
+  };
+  if (tile.sparse) {
+    ask.template operator()<256>();
+  } else {
+    ask.template operator()<64>();
+  }
 }
 
 /// The bits of an f16: fp8 is half of one, e5m2 its upper byte, e4m3 its fields with another bias,

@@ -20,57 +20,83 @@ struct Queries {
   const T* kept = nullptr;
 };
 
-/// Adds the products of kVectors vectors of key i from v on to the chains of its rows.
-template <class T, class Rows, int kWidth, int kKeys, int kVectors, bool kLast = false>
-[[gnu::always_inline]] inline void add_products(RowAt row, int i, const Queries<T>& queries,
-                                                std::int64_t v,
+/// Keys that the scores take together. Two halve the loads of queries, which bound the products of
+/// several rows; where memory does, a key's row is taken alone and from end to end, as it lies.
+template <class Rows, int kWidth, int kKeys>
+inline constexpr int kTogether = kKeys >= 2 && kWidth >= (Rows::kCheap ? 8 : 2) ? 2 : 1;
+
+/// Adds the products of kVectors vectors from v on of keys i and following to the chains of their
+/// rows.
+template <class T, class Rows, int kWidth, int kKeys, int kVectors, int kCount, bool kLast = false>
+[[gnu::always_inline]] inline void add_products(const RowAt (&rows)[kCount], int i,
+                                                const Queries<T>& queries, std::int64_t v,
                                                 typename Simd<T>::Vector (&sums)[kWidth * kKeys]) {
-  typename Simd<T>::Vector x[kVectors];
-  Rows::load(row, v, x);
+  typename Simd<T>::Vector x[kCount][kVectors];
+#pragma GCC unroll 2
+  for (int n = 0; n < kCount; ++n) Rows::load(rows[n], v, x[n]);
   if constexpr (kLast) {
     const auto zero = broadcast(T(0));
 #pragma GCC unroll 8
     for (int s = 0; s < kVectors; ++s) {
-      x[s] = select(greater(load(queries.kept + s * Simd<T>::kLanes), zero), x[s], zero);
+      const auto kept = greater(load(queries.kept + s * Simd<T>::kLanes), zero);
+#pragma GCC unroll 2
+      for (int n = 0; n < kCount; ++n) x[n][s] = select(kept, x[n][s], zero);
     }
   }
 #pragma GCC unroll 8
   for (int s = 0; s < kVectors; ++s) {
 #pragma GCC unroll 8
     for (int r = 0; r < kWidth; ++r) {
-      auto& sum = sums[r * kKeys + i];
-      sum = fma(x[s], load(queries.data + (r * queries.vectors + v + s) * Simd<T>::kLanes), sum);
+      const auto query =
+          in_register(load(queries.data + (r * queries.vectors + v + s) * Simd<T>::kLanes));
+#pragma GCC unroll 2
+      for (int n = 0; n < kCount; ++n) {
+        auto& sum = sums[r * kKeys + i + n];
+        sum = fma(x[n][s], query, sum);
+      }
     }
   }
 }
 
-/// Adds the products of kLanes pairs, (row of the pass, key), to a vector each. A key's row is
-/// taken from end to end, as it lies: walking several side by side halves what memory gives.
+/// Adds the products of kLanes pairs, (row of the pass, key), to a vector each.
 template <class T, class Rows, int kWidth, int kKeys>
 [[gnu::always_inline]] inline void add_dots(const TileRows& tile, int key,
                                             const Queries<T>& queries,
                                             typename Simd<T>::Vector (&sums)[kWidth * kKeys]) {
-  const std::int64_t bytes = tile.row_bytes / queries.vectors;  // of a vector as stored
+  constexpr int count = kTogether<Rows, kWidth, kKeys>;
+  constexpr int step = Rows::kStep;
+  constexpr auto bytes = stored_bytes<T, Rows>;
   const std::int64_t whole = queries.vectors - (queries.kept ? kPadding<T, Rows> : 0);
 #pragma GCC unroll 16
-  for (int i = 0; i < kKeys; ++i) {
-    const RowAt row = tile.at(key + i);
+  for (int i = 0; i < kKeys; i += count) {
+    RowAt rows[count];
+#pragma GCC unroll 2
+    for (int n = 0; n < count; ++n) rows[n] = tile.at(key + i + n);
     std::int64_t v = 0;
     for (; v + 8 <= whole; v += 8) {
-      add_products<T, Rows, kWidth, kKeys, 8>(row, i, queries, v, sums);
-      ask_for(tile, key + i, v * bytes, (v + 8) * bytes);
+#pragma GCC unroll 8
+      for (int s = 0; s < 8; s += step) {
+        add_products<T, Rows, kWidth, kKeys, step>(rows, i, queries, v + s, sums);
+      }
+#pragma GCC unroll 2
+      for (int n = 0; n < count; ++n) ask_for<bytes(8)>(tile, key + i + n, bytes(v));
     }
-    ask_for(tile, key + i, v * bytes, tile.row_bytes);
-    for (; v < whole; v += Rows::kStep) {
-      add_products<T, Rows, kWidth, kKeys, Rows::kStep>(row, i, queries, v, sums);
+    for (; v < whole; v += step) {
+      add_products<T, Rows, kWidth, kKeys, step>(rows, i, queries, v, sums);
+#pragma GCC unroll 2
+      for (int n = 0; n < count; ++n) ask_for<bytes(step)>(tile, key + i + n, bytes(v));
     }
     if (queries.kept) {
-      add_products<T, Rows, kWidth, kKeys, kPadding<T, Rows>, true>(row, i, queries, v, sums);
+      add_products<T, Rows, kWidth, kKeys, kPadding<T, Rows>, count, true>(rows, i, queries, v,
+                                                                           sums);
     }
     if constexpr (ScaledRows<Rows>) {
-      const auto scale = broadcast(Rows::scale(row));
+#pragma GCC unroll 2
+      for (int n = 0; n < count; ++n) {
+        const auto scale = broadcast(Rows::scale(rows[n]));
 #pragma GCC unroll 8
-      for (int r = 0; r < kWidth; ++r) sums[r * kKeys + i] = sums[r * kKeys + i] * scale;
+        for (int r = 0; r < kWidth; ++r) sums[r * kKeys + i + n] = sums[r * kKeys + i + n] * scale;
+      }
     }
   }
 }

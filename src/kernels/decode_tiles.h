@@ -43,30 +43,41 @@ inline RowAt row_at(const contract::KeyRows& rows, KeyPlace place) {
           rows.scales + place.page * rows.scale_page + place.row * rows.scale_row};
 }
 
-/// The tile from `key` on, of whose rows those in the lower half of `seen` are read; bit 16: the
-/// row after them may be, too.
+/// Tile `index` of a block, from `key` on, of whose rows those in the lower half of `seen` are
+/// read; bit 16: the row after them may be, too. It is written field by field where the loops read
+/// it: a whole one that is returned would be copied before its parts have arrived, which stalls.
 template <class T>
-TileRows read_tile(const contract::KeyRows& rows, const contract::DecodeSequence& sequence,
-                   const RowReader& reader, std::int64_t key, std::uint32_t seen, int tile) {
+void read_tile(const contract::KeyRows& rows, const contract::DecodeSequence& sequence,
+               const RowReader& reader, std::int64_t key, std::uint32_t seen, int index,
+               TileRows& tile) {
   const auto goes_on = [&] {
     const bool page_ends = sequence.pages && (key + kTileKeys) % sequence.page_keys == 0;
     return (seen >> kTileKeys & 1) && !page_ends;
   };
   const bool in_place = reader.in_place && (reader.beyond == 0 || goes_on());
   seen &= 0xffff;
-  if (seen == 0) return {};
+  tile.ahead = 0;
+  if (seen == 0) {
+    tile.data = nullptr;
+    return;
+  }
   if (in_place && seen == 0xffff) {
     const RowAt first = row_at(rows, place_of(sequence, key));
-    return {first.data, rows.row, first.scales, rows.scale_row,
-            dense_row_bytes(reader.shape, reader.columns)};
+    tile.data = first.data;
+    tile.step = rows.row;
+    tile.scales = first.scales;
+    tile.scale_step = rows.scale_row;
+    return;
   }
   const std::int64_t step = reader.panel_step();
   const std::int64_t scale_step = reader.panel_scale_step();
-  TileRows copy{reader.panel + tile * kTileKeys * step, step,
-                reader.scales + tile * kTileKeys * scale_step, scale_step};
+  tile.data = reader.panel + index * kTileKeys * step;
+  tile.step = step;
+  tile.scales = reader.scales + index * kTileKeys * scale_step;
+  tile.scale_step = scale_step;
   for (int n = 0; n < kTileKeys; ++n) {
-    std::byte* target = reader.panel + (tile * kTileKeys + n) * step;
-    std::byte* scales = reader.scales + (tile * kTileKeys + n) * scale_step;
+    std::byte* target = reader.panel + (index * kTileKeys + n) * step;
+    std::byte* scales = reader.scales + (index * kTileKeys + n) * scale_step;
     if (!(seen >> n & 1) || reader.padded != reader.columns) {
       __builtin_memset(target, 0, std::size_t(step));
       // Zero bytes at an address without memory are a masked store that takes 150 ns.
@@ -80,7 +91,6 @@ TileRows read_tile(const contract::KeyRows& rows, const contract::DecodeSequence
       copy_row(rows, reader.shape, row, reader.columns, target, scales);
     }
   }
-  return copy;
 }
 
 }  // namespace regard::REGARD_ISA

@@ -27,10 +27,11 @@ template <class T, class Rows, int kWidth, int kRows, int kVectors, bool kWhole>
 void add_columns(const Weighted<T>& block, int t, const T* weights, int first, std::int64_t v) {
   constexpr int lanes = Simd<T>::kLanes;
   constexpr int keys = keys_per_vector<T>(kWidth);
-  const TileRows& tile = block.tiles[t];
   // Of the rows ahead, the part that is this call's.
-  const std::int64_t part = tile.row_bytes * kRows * kVectors / (kWidth * block.vectors);
-  const std::int64_t begin = part * (first / kRows) + v / kVectors * (kWidth / kRows) * part;
+  constexpr auto bytes = stored_bytes<T, Rows>;
+  constexpr int part = bytes(kVectors) * kRows / kWidth;
+  const std::int64_t part_at = bytes(v) + first / kRows * part;
+  const TileRows& tile = block.tiles[t];
   typename Simd<T>::Vector sums[kRows][kVectors];
 #pragma GCC unroll 8
   for (int r = 0; r < kRows; ++r) {
@@ -41,9 +42,11 @@ void add_columns(const Weighted<T>& block, int t, const T* weights, int first, s
     const T* p = weights + k * kWidth + first * keys;
 #pragma GCC unroll 4
     for (int i = 0; i < keys; ++i) {
+      ask_for<part>(tile, k + i, part_at);
       typename Simd<T>::Vector x[kVectors];
       Rows::load(tile.at(k + i), v, x);
-      ask_for(tile, k + i, begin, begin + part);
+#pragma GCC unroll 16
+      for (int n = 0; n < kVectors; ++n) x[n] = in_register(x[n]);
 #pragma GCC unroll 8
       for (int r = 0; r < kRows; ++r) {
         if (!kWhole && !(block.seen[first + r] >> (t * kTileKeys + k + i) & 1)) continue;
@@ -53,11 +56,13 @@ void add_columns(const Weighted<T>& block, int t, const T* weights, int first, s
       }
     }
   }
+  const std::int64_t out_row = block.vectors * lanes;
+  T* out = block.out + first * out_row + v * lanes;
 #pragma GCC unroll 8
-  for (int r = 0; r < kRows; ++r) {
+  for (int r = 0; r < kRows; ++r, out += out_row) {
 #pragma GCC unroll 16
     for (int n = 0; n < kVectors; ++n) {
-      T* at = block.out + ((first + r) * block.vectors + v + n) * lanes;
+      T* at = out + n * lanes;
       if constexpr (ScaledRows<Rows>) {
         store(at, fma(sums[r][n], broadcast(block.factor), load(at)));
       } else {
@@ -132,9 +137,9 @@ T scale_weights(const Weighted<T>& block, int t, T (&weights)[kTileKeys * kWidth
 
 template <class T, class Rows, int kWidth>
 void add_values(Weighted<T> block, bool whole) {
-  // Where loading is cheap, two rows take V from end to end, as it lies; else each vector is made
+  // Where loading is cheap, four rows at most take a few columns together; else each vector is made
   // once for all rows.
-  constexpr int rows = Rows::kCheap ? int(smaller(2, kWidth)) : kWidth;
+  constexpr int rows = Rows::kCheap ? int(smaller(4, kWidth)) : kWidth;
   constexpr int room = Simd<T>::kLanes * int(sizeof(T)) == 64 ? 16 : 8;
   constexpr int vectors = int(larger(Rows::kLeast, room / rows));
   for (int t = 0; t < kTiles; ++t) {
