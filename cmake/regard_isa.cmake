@@ -10,7 +10,7 @@ set(REGARD_FLAGS_avx512 ${REGARD_FLAGS_avx2} -mavx512f -mavx512bw -mavx512dq -ma
 set(REGARD_SOURCES_avx2 ${REGARD_COMPLETE})
 set(REGARD_SOURCES_avx512 ${REGARD_COMPLETE})
 set(REGARD_FLAGS_avx512_bf16 ${REGARD_FLAGS_avx512} -mavx512bf16 -mavx512vbmi)
-set(REGARD_SOURCES_avx512_bf16 dot_bf16.cpp)
+set(REGARD_SOURCES_avx512_bf16 dot_bf16.cpp decode_bf16.cpp)
 set(REGARD_FLAGS_amx ${REGARD_FLAGS_avx512_bf16} -mamx-tile -mamx-bf16)
 set(REGARD_SOURCES_amx amx.cpp)
 set(REGARD_FLAGS_neon "")  # every aarch64 has it

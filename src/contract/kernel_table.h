@@ -26,6 +26,7 @@ struct KernelTable {
   const DirectKernel* direct_f64 = nullptr;
   const DirectKernel* tiles_bf16 = nullptr;
   const DecodeKernel* decode_f32 = nullptr;
+  const DecodeKernel* decode_bf16 = nullptr;  ///< q, k and v of bf16; may stay null
   const DecodeKernel* decode_f64 = nullptr;
   const PeakLoop* peak_f32 = nullptr;
   const PeakLoop* peak_f64 = nullptr;

@@ -89,6 +89,7 @@ struct Isas {
       inherit(table.peak_f32, before.peak_f32);
       inherit(table.peak_f64, before.peak_f64);
       inherit(table.decode_f32, before.decode_f32);
+      inherit(table.decode_bf16, before.decode_bf16);
       inherit(table.decode_f64, before.decode_f64);
       inherit(table.peak_bf16, before.peak_bf16);
       inherit(table.read, before.read);

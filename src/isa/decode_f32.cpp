@@ -4,6 +4,6 @@
 
 namespace regard::REGARD_ISA {
 
-constinit const contract::DecodeKernel kDecodeF32 = decode_kernel<float>();
+constinit const contract::DecodeKernel kDecodeF32 = decode_kernel<float, AnyRows<float>>();
 
 }  // namespace regard::REGARD_ISA

@@ -4,6 +4,6 @@
 
 namespace regard::REGARD_ISA {
 
-constinit const contract::DecodeKernel kDecodeF64 = decode_kernel<double>();
+constinit const contract::DecodeKernel kDecodeF64 = decode_kernel<double, AnyRows<double>>();
 
 }  // namespace regard::REGARD_ISA

@@ -1,11 +1,14 @@
 // What the bf16 dot instruction adds to an ISA: its loop, its peak and the table.
+#include "isa/parts.h"
 #include "kernels/dot_unit.h"
 #include "kernels/mass.h"
 
 namespace regard::REGARD_ISA {
-namespace {
 
 constinit const contract::DirectKernel kTilesBf16 = kDirectKernel<DotUnit>;
+
+namespace {
+
 constinit const contract::PeakLoop kPeakBf16 = kDotPeakLoop;
 
 }  // namespace
@@ -14,6 +17,7 @@ extern const contract::KernelTable kTable;
 
 constinit const contract::KernelTable kTable = {
     .tiles_bf16 = &kTilesBf16,
+    .decode_bf16 = &kDecodeBf16,
     .peak_bf16 = &kPeakBf16,
 };
 

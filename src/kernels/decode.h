@@ -11,6 +11,7 @@
 #include "kernels/decode_rows.h"
 #include "kernels/decode_scores.h"
 #include "kernels/decode_tiles.h"
+#include "kernels/pairs.h"
 #include "prim/prim.h"
 
 namespace regard::REGARD_ISA {
@@ -21,22 +22,31 @@ struct DecodeRun {
   static constexpr int kMostPasses = 32;
 
   const contract::DecodeTask& task;
+  const RowLoops<T>* key_loops;
+  const RowLoops<T>* value_loops;
   RowReader k, v;
-  const RowLoops<T>* key_loops = nullptr;
-  const RowLoops<T>* value_loops = nullptr;
   DecodeScore<T> how;
+  T query_factor, rest;  ///< rest is left to the scores
   DecodePass<T> passes[kMostPasses];
   int pass_count = 0;
   alignas(64) T kept[kChunk];  ///< as Queries has it
 
-  explicit DecodeRun(const contract::DecodeTask& decode_task) : task(decode_task) {
+  DecodeRun(const contract::DecodeTask& decode_task, const RowLoops<T>& keys,
+            const RowLoops<T>& values)
+      : task(decode_task), key_loops(&keys), value_loops(&values) {
     const contract::DecodeSequence& first = task.sequences[0];
-    key_loops = &loops_of<T>(first.k.format);
-    value_loops = &loops_of<T>(first.v.format);
     k = reader(first.k, task.dims, *key_loops);
     v = reader(first.v, task.value_dims, *value_loops);
     how.score = &first.score;
-    how.exponent = T(units_of(first.score).exponent);
+    const Units units = units_of(first.score);
+    how.exponent = T(units.exponent);
+    query_factor = T(units.factor);
+    rest = 1;
+    if (key_loops->lane_columns > 1) {
+      const SplitFactor split = split_factor(float(units.factor));
+      query_factor = split.power;
+      rest = split.rest;
+    }
     if (k.padded == k.columns) return;
     T ones[kChunk] = {};
     const std::int64_t count = k.columns - (k.padded - key_loops->columns);
@@ -47,7 +57,7 @@ struct DecodeRun {
   RowReader reader(const contract::KeyRows& rows, std::int64_t columns, const RowLoops<T>& loops) {
     RowReader reader;
     reader.shape = shape_of(rows.format);
-    reader.converts = rows.format != kNative<T> && &loops == &kRowLoops<T, NativeRows<T>>;
+    reader.converts = rows.format != kNative<T> && loops.native;
     reader.columns = columns;
     reader.padded = ceil_to(columns, loops.columns);
     const std::int64_t row_bytes = dense_row_bytes(reader.shape, columns);
@@ -63,19 +73,17 @@ struct DecodeRun {
 
 /// The query of a row times the factor, in the order in which the loader gives columns.
 template <class T>
-void pack_query(const DecodeRow& row, const contract::DecodeTask& task, const RowLoops<T>& loops,
-                std::int64_t padded, T* query) {
+void pack_query(const DecodeRow& row, const DecodeRun<T>& run, T* query) {
   const contract::Source& q = row.sequence->q;
-  const T factor = T(units_of(row.sequence->score).factor);
   alignas(64) T numbers[kChunk];
-  for (std::int64_t d = 0; d < padded; d += kChunk) {
-    const std::int64_t count = smaller(kChunk, task.dims - d);
+  for (std::int64_t d = 0; d < run.k.padded; d += kChunk) {
+    const std::int64_t count = smaller(kChunk, run.task.dims - d);
     __builtin_memset(numbers, 0, sizeof numbers);
     if (count > 0) {
       read_elements<T>(q.type, element_at(q, row.head, row.i, d), q.column, count, numbers);
     }
-    const std::int64_t stop = smaller(kChunk, padded - d);
-    loops.gather(numbers, stop, factor, query + d);
+    run.key_loops->gather(numbers, smaller(kChunk, run.k.padded - d), run.query_factor,
+                          query + d / run.key_loops->lane_columns);
   }
 }
 
@@ -83,7 +91,7 @@ template <class T>
 void start_pass(DecodeRun<T>& run, DecodePass<T>& pass) {
   constexpr int lanes = Simd<T>::kLanes;
   const int keys = keys_per_vector<T>(pass.width);
-  const std::int64_t dims = run.k.padded;
+  const std::int64_t query_size = run.k.padded / run.key_loops->lane_columns;
   const std::int64_t out_size = run.v.padded;
   const std::int64_t chunk = run.task.key_begin / kDecodeChunk;
   for (int r = 0; r < pass.width; ++r) {
@@ -93,11 +101,11 @@ void start_pass(DecodeRun<T>& run, DecodePass<T>& pass) {
     for (std::int64_t d = 0; d < out_size; d += lanes) store(out + d, broadcast(T(0)));
     for (int k = 0; k < keys; ++k) pass.slopes[r * keys + k] = pass.positions[r * keys + k] = 0;
     if (r >= pass.count) {
-      __builtin_memset(pass.queries + r * dims, 0, std::size_t(dims) * sizeof(T));
+      __builtin_memset(pass.queries + r * query_size, 0, std::size_t(query_size) * sizeof(T));
       continue;
     }
     const DecodeRow& row = pass.rows[r];
-    pack_query(row, run.task, *run.key_loops, dims, pass.queries + r * dims);
+    pack_query(row, run, pass.queries + r * query_size);
     if (row.sequence->score.slopes.data) {
       const T slope = head_element<T>(row.sequence->score.slopes, row.head);
       for (int k = 0; k < keys; ++k) pass.slopes[r * keys + k] = slope;
@@ -239,8 +247,9 @@ void run_block(DecodeRun<T>& run, Keys block) {
     std::uint64_t every = ~std::uint64_t{0};
     for (int r = 0; r < pass.count; ++r) every &= pass.seen[r];
     whole[n] = every == ~std::uint64_t{0};
-    const Queries<T> queries{pass.queries, run.k.padded / Simd<T>::kLanes,
-                             run.k.padded != run.k.columns ? run.kept : nullptr};
+    const Queries<T> queries{pass.queries,
+                             run.k.padded / (Simd<T>::kLanes * run.key_loops->lane_columns),
+                             run.k.padded != run.k.columns ? run.kept : nullptr, run.rest};
     run.key_loops->score[log_of(pass.width)](tiles, queries, pass.scores);
     weigh<kGeneral>(run, pass, block, whole[n]);
   }
@@ -260,25 +269,26 @@ void run_keys(DecodeRun<T>& run) {
   }
 }
 
-template <class T>
+template <class T, class Formats>
 void run_decode(const contract::DecodeTask& task) noexcept {
   const FlushDenormals flush;
-  DecodeRun<T> run(task);
+  const contract::DecodeSequence& first = task.sequences[0];
+  DecodeRun<T> run(task, Formats::keys(first.k.format), Formats::values(first.v.format));
   add_passes(run);
   task.sequences[0].score.general ? run_keys<true>(run) : run_keys<false>(run);
   for (int n = 0; n < run.pass_count; ++n) save_pass(run, run.passes[n]);
 }
 
-template <class T>
+template <class T, class Formats>
 constexpr contract::DecodeKernel decode_kernel() {
-  return {.run = run_decode<T>,
-          .finish = finish_decode<T>,
+  return {.run = run_decode<T, Formats>,
+          .finish = finish_decode<T, Formats>,
           .rows_per_pass = kPassRows<T>,
           .most_passes = DecodeRun<T>::kMostPasses,
           .keys_per_block = kDecodeBlock,
           .keys_per_chunk = kDecodeChunk,
           .element_bytes = sizeof(T),
-          .columns_per_chunk = most_columns<T>(),
+          .columns_per_chunk = Formats::most_columns(),
           .partial_values = kPartialValues<T>,
           .pass_bytes = DecodePass<T>::kFixedBytes};
 }

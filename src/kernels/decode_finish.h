@@ -79,11 +79,11 @@ MergedRow<T> merge_chunks(const contract::DecodeSequence& sequence, std::int64_t
 
 /// Writes a row's out: sums times inverse times share, back in the order of the columns. Zeros are
 /// +0, as those of `direct`.
-template <class T>
+template <class T, class Formats>
 void write_decoded(const contract::DecodeEnd& end, const DecodeRow& row, const MergedRow<T>& merged,
                    double share) {
   const contract::Target& target = end.sequence->out;
-  const RowLoops<T>& loops = loops_of<T>(end.sequence->v.format);
+  const RowLoops<T>& loops = Formats::values(end.sequence->v.format);
   const T inverse = merged.out ? T(1 / merged.l) : T(0);
   alignas(64) T ordered[kChunk];
   alignas(64) T numbers[kChunk];
@@ -99,11 +99,11 @@ void write_decoded(const contract::DecodeEnd& end, const DecodeRow& row, const M
   }
 }
 
-template <class T>
+template <class T, class Formats>
 void finish_decoded_row(const contract::DecodeEnd& end, const DecodeRow& row) {
   const contract::DecodeSequence& sequence = *end.sequence;
   const Units units = units_of(sequence.score);
-  const std::int64_t out_size = ceil_to(end.value_dims, loops_of<T>(sequence.v.format).columns);
+  const std::int64_t out_size = ceil_to(end.value_dims, Formats::values(sequence.v.format).columns);
   const MergedRow<T> merged = merge_chunks<T>(sequence, row.row, out_size, units.exponent);
   const contract::Source& sinks = sequence.score.sinks;
   const double z = sinks.data ? head_element<double>(sinks, row.head) : -__builtin_inf();
@@ -116,17 +116,17 @@ void finish_decoded_row(const contract::DecodeEnd& end, const DecodeRow& row) {
   }
   if (sequence.lse.data)
     number_at<T>(sequence.lse, row.head, row.i) = T(with_one_nan(finished.lse));
-  if (sequence.out.data) write_decoded(end, row, merged, finished.share);
+  if (sequence.out.data) write_decoded<T, Formats>(end, row, merged, finished.share);
 }
 
-template <class T>
+template <class T, class Formats>
 void finish_decode(const contract::DecodeEnd& end) noexcept {
   const FlushDenormals flush;
   for (std::int64_t row = end.row_begin; row < end.row_end; ++row) {
     const std::int64_t i = row / end.group;
     const contract::DecodeSequence& sequence = *end.sequence;
-    finish_decoded_row<T>(end,
-                          {&sequence, row, row % end.group, i, sequence.lo[i], sequence.hi[i]});
+    finish_decoded_row<T, Formats>(
+        end, {&sequence, row, row % end.group, i, sequence.lo[i], sequence.hi[i]});
   }
 }
 

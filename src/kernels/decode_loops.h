@@ -21,12 +21,14 @@ struct RowLoops {
   /// Up to kChunk columns times `factor`, in the loader's order, and back.
   void (*gather)(const T* columns, std::int64_t count, T factor, T* ordered) = nullptr;
   void (*scatter)(const T* ordered, std::int64_t count, T* columns) = nullptr;
-  int columns = 0;  ///< rows are padded to a multiple of it
+  int columns = 0;       ///< rows are padded to a multiple of it
+  int lane_columns = 1;  ///< columns in a lane of a vector of keys
+  bool native = false;   ///< rows are of T: what has no loader is converted to it
 
   template <class Rows, int kLog = 0>
   static constexpr void fill(RowLoops& loops) {
     loops.score[kLog] = score_tiles<T, Rows, 1 << kLog>;
-    loops.values[kLog] = add_values<T, Rows, 1 << kLog>;
+    if constexpr (Rows::kLaneColumns == 1) loops.values[kLog] = add_values<T, Rows, 1 << kLog>;
     if constexpr (2 << kLog <= kPassRows<T>) fill<Rows, kLog + 1>(loops);
   }
 };
@@ -36,12 +38,22 @@ inline constexpr RowLoops<T> kRowLoops = [] {
   RowLoops<T> loops;
   RowLoops<T>::template fill<Rows>(loops);
   loops.gather = [](const T* columns, std::int64_t count, T factor, T* ordered) {
-    for (std::int64_t n = 0; n < count; ++n) ordered[n] = columns[Rows::column(n)] * factor;
+    for (std::int64_t n = 0; n < count; ++n) {
+      const T number = columns[Rows::column(n)] * factor;
+      if constexpr (Rows::kLaneColumns == 1) {
+        ordered[n] = number;
+      } else {
+        const std::uint16_t half = f32_to_bf16(number);
+        __builtin_memcpy(reinterpret_cast<std::byte*>(ordered) + 2 * n, &half, sizeof half);
+      }
+    }
   };
   loops.scatter = [](const T* ordered, std::int64_t count, T* columns) {
     for (std::int64_t n = 0; n < count; ++n) columns[Rows::column(n)] = ordered[n];
   };
   loops.columns = Rows::kColumns;
+  loops.lane_columns = Rows::kLaneColumns;
+  loops.native = Rows::kNative;
   return loops;
 }();
 
@@ -65,28 +77,42 @@ constexpr void for_each_loader(const F& f) {
                            RowFormat::int4_32, RowFormat::q8_0, RowFormat::q4_0>();
 }
 
-/// The loops for rows of `format`, or those of T: such rows are converted.
+/// Rows of any format: loops of its loader, or those of T, since such rows are converted.
 template <class T>
-const RowLoops<T>& loops_of(contract::RowFormat format) {
-  const RowLoops<T>* found = &kRowLoops<T, NativeRows<T>>;
-  if constexpr (sizeof(T) == 4) {
-    for_each_loader([&]<contract::RowFormat kFormat>() {
-      if (format == kFormat) found = &kRowLoops<T, RowLoader<kFormat>>;
-    });
+struct AnyRows {
+  static const RowLoops<T>& values(contract::RowFormat format) {
+    const RowLoops<T>* found = &kRowLoops<T, NativeRows<T>>;
+    if constexpr (sizeof(T) == 4) {
+      for_each_loader([&]<contract::RowFormat kFormat>() {
+        if (format == kFormat) found = &kRowLoops<T, RowLoader<kFormat>>;
+      });
+    }
+    return *found;
   }
-  return *found;
-}
+  static const RowLoops<T>& keys(contract::RowFormat format) { return values(format); }
 
-/// What rows of any format are padded to, at most.
-template <class T>
-constexpr std::int64_t most_columns() {
-  std::int64_t most = kRowLoops<T, NativeRows<T>>.columns;
-  if constexpr (sizeof(T) == 4) {
-    for_each_loader([&]<contract::RowFormat kFormat>() {
-      if (RowLoader<kFormat>::kColumns > most) most = RowLoader<kFormat>::kColumns;
-    });
+  /// What rows are padded to, at most.
+  static constexpr std::int64_t most_columns() {
+    std::int64_t most = kRowLoops<T, NativeRows<T>>.columns;
+    if constexpr (sizeof(T) == 4) {
+      for_each_loader([&]<contract::RowFormat kFormat>() {
+        if (RowLoader<kFormat>::kColumns > most) most = RowLoader<kFormat>::kColumns;
+      });
+    }
+    return most;
   }
-  return most;
-}
+};
+
+/// Queries, keys and values of one type of 16 bits, whose pairs the ISA multiplies.
+template <contract::RowFormat kFormat>
+struct PairedRows {
+  static const RowLoops<float>& keys(contract::RowFormat) {
+    return kRowLoops<float, PairLoader<kFormat>>;
+  }
+  static const RowLoops<float>& values(contract::RowFormat) {
+    return kRowLoops<float, RowLoader<kFormat>>;
+  }
+  static constexpr std::int64_t most_columns() { return PairLoader<kFormat>::kColumns; }
+};
 
 }  // namespace regard::REGARD_ISA

@@ -25,10 +25,12 @@ concept ScaledRows = requires(RowAt row) {
 /// Rows of T itself.
 template <class T>
 struct NativeRows {
-  static constexpr bool kCheap = true;  ///< loading costs an instruction
-  static constexpr int kStep = 1;       ///< vectors that the scores load together
+  static constexpr bool kNative = true;  ///< of the type that loops compute in
+  static constexpr bool kCheap = true;   ///< loading costs an instruction
+  static constexpr int kStep = 1;        ///< vectors that the scores load together
   static constexpr int kLeast = 1;  ///< vectors that can be loaded alone, from a multiple of it on
   static constexpr int kColumns = Simd<T>::kLanes;  ///< a row is padded to a multiple of it
+  static constexpr int kLaneColumns = 1;
 
   /// The column that stands at `position` of the vectors loaded.
   static std::int64_t column(std::int64_t position) { return position; }
@@ -45,9 +47,13 @@ struct NativeRows {
   }
 };
 
+/// Columns of a vector.
+template <class T, class Rows>
+inline constexpr int kVectorColumns = Simd<T>::kLanes* Rows::kLaneColumns;
+
 /// Vectors that a row is padded to a multiple of.
 template <class T, class Rows>
-inline constexpr int kPadding = Rows::kColumns / Simd<T>::kLanes;
+inline constexpr int kPadding = Rows::kColumns / kVectorColumns<T, Rows>;
 
 /// The rows of a tile, evenly spaced. Null: no row of the call sees them.
 struct TileRows {
@@ -115,11 +121,13 @@ template <class T>
 inline constexpr int kBytesOf32<NativeRows<T>> = 32 * int(sizeof(T));
 template <contract::RowFormat kFormat>
 inline constexpr int kBytesOf32<RowLoader<kFormat>> = int(dense_row_bytes(shape_of(kFormat), 32));
+template <contract::RowFormat kFormat>
+inline constexpr int kBytesOf32<PairLoader<kFormat>> = 64;
 
 /// Bytes that `vectors` vectors of a row take as stored.
 template <class T, class Rows>
 constexpr std::int64_t stored_bytes(std::int64_t vectors) {
-  return vectors * Simd<T>::kLanes * kBytesOf32<Rows> / 32;
+  return vectors * kVectorColumns<T, Rows> * kBytesOf32<Rows> / 32;
 }
 
 /// Asks memory for kBytes from `offset` on of a row that is needed soon. Evenly spread over the

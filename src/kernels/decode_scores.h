@@ -18,7 +18,29 @@ struct Queries {
   /// Of the last columns that are loaded together, as they are: 1 for those of the head, 0 for what
   /// stands behind it. Null: the head fills them.
   const T* kept = nullptr;
+  T rest = 1;  ///< of the factor, for sums of pairs
 };
+
+/// sum + x query, lane by lane.
+template <class T, class Rows, class V>
+[[gnu::always_inline]] inline V add_product(V x, V query, V sum) {
+  if constexpr (Rows::kLaneColumns == 1) {
+    return fma(x, query, sum);
+  } else {
+    return Rows::multiply(x, query, sum);
+  }
+}
+
+/// x where `kept` is not 0.
+template <class T, class Rows, class V>
+[[gnu::always_inline]] inline V keep_columns(V x, V kept) {
+  if constexpr (Rows::kLaneColumns == 1) {
+    const auto zero = broadcast(T(0));
+    return select(greater(kept, zero), x, zero);
+  } else {
+    return Rows::keep(x, kept);
+  }
+}
 
 /// Keys that the scores take together. Two halve the loads of queries, which bound the products of
 /// several rows; where memory does, a key's row is taken alone and from end to end, as it lies.
@@ -35,12 +57,11 @@ template <class T, class Rows, int kWidth, int kKeys, int kVectors, int kCount, 
 #pragma GCC unroll 2
   for (int n = 0; n < kCount; ++n) Rows::load(rows[n], v, x[n]);
   if constexpr (kLast) {
-    const auto zero = broadcast(T(0));
 #pragma GCC unroll 8
     for (int s = 0; s < kVectors; ++s) {
-      const auto kept = greater(load(queries.kept + s * Simd<T>::kLanes), zero);
+      const auto kept = load(queries.kept + s * Simd<T>::kLanes);
 #pragma GCC unroll 2
-      for (int n = 0; n < kCount; ++n) x[n][s] = select(kept, x[n][s], zero);
+      for (int n = 0; n < kCount; ++n) x[n][s] = keep_columns<T, Rows>(x[n][s], kept);
     }
   }
 #pragma GCC unroll 8
@@ -52,7 +73,7 @@ template <class T, class Rows, int kWidth, int kKeys, int kVectors, int kCount, 
 #pragma GCC unroll 2
       for (int n = 0; n < kCount; ++n) {
         auto& sum = sums[r * kKeys + i + n];
-        sum = fma(x[n][s], query, sum);
+        sum = add_product<T, Rows>(x[n][s], query, sum);
       }
     }
   }
@@ -65,6 +86,7 @@ template <class T, class Rows, int kWidth, int kKeys>
                                             typename Simd<T>::Vector (&sums)[kWidth * kKeys]) {
   constexpr int count = kTogether<Rows, kWidth, kKeys>;
   constexpr int step = Rows::kStep;
+  constexpr int chunk = 8 / Rows::kLaneColumns;
   constexpr auto bytes = stored_bytes<T, Rows>;
   const std::int64_t whole = queries.vectors - (queries.kept ? kPadding<T, Rows> : 0);
 #pragma GCC unroll 16
@@ -73,13 +95,13 @@ template <class T, class Rows, int kWidth, int kKeys>
 #pragma GCC unroll 2
     for (int n = 0; n < count; ++n) rows[n] = tile.at(key + i + n);
     std::int64_t v = 0;
-    for (; v + 8 <= whole; v += 8) {
+    for (; v + chunk <= whole; v += chunk) {
 #pragma GCC unroll 8
-      for (int s = 0; s < 8; s += step) {
+      for (int s = 0; s < chunk; s += step) {
         add_products<T, Rows, kWidth, kKeys, step>(rows, i, queries, v + s, sums);
       }
 #pragma GCC unroll 2
-      for (int n = 0; n < count; ++n) ask_for<bytes(8)>(tile, key + i + n, bytes(v));
+      for (int n = 0; n < count; ++n) ask_for<bytes(chunk)>(tile, key + i + n, bytes(v));
     }
     for (; v < whole; v += step) {
       add_products<T, Rows, kWidth, kKeys, step>(rows, i, queries, v, sums);
@@ -115,7 +137,9 @@ void score_tiles(const TileRows (&tiles)[kTiles], const Queries<T>& queries, T* 
 #pragma GCC unroll 16
       for (int n = 0; n < lanes; ++n) sums[n] = broadcast(T(0));
       add_dots<T, Rows, kWidth, keys>(tile, k, queries, sums);
-      store(scores + k * kWidth, sum_each(sums));
+      auto sum = sum_each(sums);
+      if constexpr (Rows::kLaneColumns > 1) sum = sum * broadcast(queries.rest);
+      store(scores + k * kWidth, sum);
     }
   }
 }

@@ -120,6 +120,16 @@ void take_scratch(const DecodeSource& source, DecodePlan& plan) {
                        plan.partials_bytes + plan.workers * plan.worker_bytes;
 }
 
+const DecodeKernel* choose_kernel(const DecodeSource& source, const contract::KernelTable& table) {
+  const Problem& p = source.problem;
+  if (p.compute == DType::f64) return table.decode_f64;
+  const bool bf16_keys =
+      source.cache ? source.cache->k.type == KvType::bf16 && source.cache->v.type == KvType::bf16
+                   : p.k.dtype == DType::bf16;
+  const bool pairs = table.decode_bf16 && bf16_keys && p.q.dtype == DType::bf16;
+  return pairs ? table.decode_bf16 : table.decode_f32;
+}
+
 }  // namespace
 
 std::int64_t decode_rows(const DecodeSource& source, std::int64_t n) noexcept {
@@ -132,7 +142,7 @@ DecodePlan make_decode_plan(const DecodeSource& source, const contract::KernelTa
                             int threads) {
   const Problem& p = source.problem;
   DecodePlan plan;
-  plan.kernel = p.compute == DType::f64 ? table.decode_f64 : table.decode_f32;
+  plan.kernel = choose_kernel(source, table);
   plan.rows_per_item = plan.kernel->rows_per_pass * plan.kernel->most_passes;
   group_sequences(source, plan);
   count_items(source, plan);

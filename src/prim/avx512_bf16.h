@@ -3,6 +3,7 @@
 
 #include "prim/avx512.h"
 #include "prim/rough_exp2.h"
+#include "prim/row_loader.h"
 
 namespace regard::REGARD_ISA {
 
@@ -45,5 +46,25 @@ namespace regard::REGARD_ISA {
                                    _mm512_srli_epi16(z, 2), _mm512_load_si512(kRoughTable));
   return _mm512_castsi512_ps(_mm512_srli_epi16(_mm512_sub_epi16(line, z), 1));
 }
+
+/// A lane holds two neighbours.
+template <>
+struct PairLoader<contract::RowFormat::bf16> : LoadedRows<1, 1, 32> {
+  static constexpr int kLaneColumns = 2;
+
+  template <int N>
+  [[gnu::always_inline]] static void load(RowAt row, std::int64_t v, __m512 (&x)[N]) {
+#pragma GCC unroll 8
+    for (int n = 0; n < N; ++n) x[n] = _mm512_loadu_ps(row.data + 64 * (v + n));
+  }
+  [[gnu::always_inline]] static __m512 multiply(__m512 x, __m512 query, __m512 sum) {
+    return dot(x, query, sum);
+  }
+  /// x where `kept` is not 0.
+  [[gnu::always_inline]] static __m512 keep(__m512 x, __m512 kept) {
+    const auto bits = __m512i(kept);
+    return __m512(_mm512_maskz_mov_epi16(_mm512_test_epi16_mask(bits, bits), __m512i(x)));
+  }
+};
 
 }  // namespace regard::REGARD_ISA

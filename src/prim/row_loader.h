@@ -37,11 +37,19 @@ struct RowLoader {
 template <int kTogether, int kAlone, int kPadding>
 struct LoadedRows {
   static constexpr bool kExists = true;
+  static constexpr bool kNative = false;
   static constexpr bool kCheap = false;
   static constexpr int kStep = kTogether;
   static constexpr int kLeast = kAlone;
   static constexpr int kColumns = kPadding;
+  static constexpr int kLaneColumns = 1;  ///< columns in a lane of a vector
   static std::int64_t column(std::int64_t position) { return position; }
+};
+
+/// Rows of a format of 16 bits beside queries of that type: pairs, multiplied as they are.
+template <contract::RowFormat kFormat>
+struct PairLoader {
+  static constexpr bool kExists = false;
 };
 
 /// Two vectors of neighbours: the even columns, then the odd ones.
