@@ -28,9 +28,13 @@ std::string pages_text(std::int64_t page_tokens) {
 }
 
 Json json_of(const DecodeWorkload& workload) {
-  return {{"kv", kv_types_text(workload.types)}, {"rows", workload.rows},
-          {"kv_heads", workload.kv_heads},       {"keys", workload.keys},
-          {"head_size", workload.head_size},     {"page_tokens", workload.page_tokens},
+  return {{"kv", kv_types_text(workload.types)},
+          {"q_dtype", dtype_name(workload.q_dtype)},
+          {"rows", workload.rows},
+          {"kv_heads", workload.kv_heads},
+          {"keys", workload.keys},
+          {"head_size", workload.head_size},
+          {"page_tokens", workload.page_tokens},
           {"threads", workload.threads}};
 }
 
@@ -62,10 +66,12 @@ struct Column {
   int width;
 };
 using Columns = std::vector<Column>;
-const Columns kAlone = {{"kv", 16},    {"rows", 5},   {"page", 12}, {"threads", 9}, {"memory", 8},
-                        {"least", 10}, {"spread", 9}, {"GB/s", 8},  {"read", 8},    {"share", 8}};
-const Columns kTogether = {{"kv", 16},       {"rows", 5},   {"page", 12},  {"threads", 9},
-                           {"together", 11}, {"spread", 9}, {"apart", 11}, {"gain", 7}};
+const Columns kAlone = {{"kv", 16},     {"q", 6},      {"rows", 6},   {"page", 12},
+                        {"threads", 9}, {"memory", 8}, {"least", 10}, {"spread", 9},
+                        {"GB/s", 8},    {"read", 8},   {"share", 8}};
+const Columns kTogether = {{"kv", 16},    {"q", 6},       {"rows", 6},
+                           {"page", 12},  {"threads", 9}, {"together", 11},
+                           {"spread", 9}, {"apart", 11},  {"gain", 7}};
 
 const Columns& columns_of(const DecodeFlags& flags) {
   return flags.prefix ? kTogether : kAlone;
@@ -88,8 +94,8 @@ void print_row(const DecodeFlags& flags, const Row& row) {
 
 Row named_row(const DecodeWorkload& w) {
   return {.json = json_of(w),
-          .cells = {kv_types_text(w.types), std::to_string(w.rows), pages_text(w.page_tokens),
-                    std::to_string(w.threads)}};
+          .cells = {kv_types_text(w.types), dtype_name(w.q_dtype), std::to_string(w.rows),
+                    pages_text(w.page_tokens), std::to_string(w.threads)}};
 }
 
 std::string percent_text(double share) {

@@ -18,6 +18,7 @@ struct DecodeFlags {
   std::vector<KvTypes> types;
   std::vector<std::int64_t> rows, page_tokens;
   std::vector<MemoryKind> memory;
+  std::vector<DType> q_dtypes;
   std::optional<std::int64_t> kv_heads, keys, head_size, prefix, sequences;
 
   /// The name of one that is given, or null.

@@ -13,8 +13,8 @@ namespace {
 
 constexpr char kDecodeGroup[] = "The grid of 'bench decode'";
 constexpr char kHelp[] =
-    "Sets `decode` of one row a query head, in f32, beside a plain read of the same bytes with\n"
-    "the widest loads that the instruction set has, in turns in this process by as many\n"
+    "Sets `decode` of one row a query head beside a plain read of the same bytes with the\n"
+    "widest loads that the instruction set has, in turns in this process by as many\n"
     "threads, awake for both. The rows are all combinations of what the flags list. GB/s counts\n"
     "K, V and their scales as stored, once, and nothing else; read is that of the plain read,\n"
     "and share is the one over the other, best over best. From ram, layers take turns, and\n"
@@ -45,6 +45,15 @@ void add_lists(CLI::App& app, DecodeFlags& flags) {
                  [&flags](const std::string& text) {
                    const std::vector<KvTypes> more = parse_kv_types("--kv", text);
                    flags.types.insert(flags.types.end(), more.begin(), more.end());
+                 });
+  add_each_value(app,
+                 {"--q-dtype", "DTYPE,...", "type of queries and out: f32 (default), f16, bf16"},
+                 [&flags](const std::string& text) {
+                   for (const std::string& dtype : split(text, ',')) {
+                     constexpr DType dtypes[] = {DType::f32, DType::f16, DType::bf16};
+                     flags.q_dtypes.push_back(
+                         dtypes[parse_choice("--q-dtype", dtype, {"f32", "f16", "bf16"})]);
+                   }
                  });
   add_each_value(app, {"--rows", "N,...", "query rows that share a KV head; default 1"},
                  [&flags](const std::string& text) {
@@ -77,6 +86,7 @@ void add_lists(CLI::App& app, DecodeFlags& flags) {
 
 const char* DecodeFlags::given() const {
   if (!types.empty()) return "--kv";
+  if (!q_dtypes.empty()) return "--q-dtype";
   if (!rows.empty()) return "--rows";
   if (!page_tokens.empty()) return "--page-tokens";
   if (!memory.empty()) return "--memory";
@@ -119,9 +129,12 @@ std::vector<DecodeWorkload> grid_of(const DecodeFlags& flags,
         workload.page_tokens = page_tokens;
         for (const KvTypes& types : or_else(flags.types, DecodeWorkload{}.types)) {
           workload.types = types;
-          for (const std::int64_t rows : or_else(flags.rows, std::int64_t{1})) {
-            workload.rows = at_least("--rows", rows, 1);
-            grid.push_back(workload);
+          for (const DType q_dtype : or_else(flags.q_dtypes, DType::f32)) {
+            workload.q_dtype = q_dtype;
+            for (const std::int64_t rows : or_else(flags.rows, std::int64_t{1})) {
+              workload.rows = at_least("--rows", rows, 1);
+              grid.push_back(workload);
+            }
           }
         }
       }

@@ -9,6 +9,7 @@
 #include "command.h"
 #include "kv_types.h"
 #include "random.h"
+#include "regard/half.h"
 #include "regard/machine.h"
 
 namespace regard::cli {
@@ -72,6 +73,17 @@ struct Tokens {
   std::vector<float> k, v;
 };
 
+/// Dense queries in f32, which holds those of half types as they are.
+std::vector<float> widened(const ConstTensor& q) {
+  std::vector<float> wide(std::size_t(count_of(q.shape)), 0.0F);
+  for (std::size_t n = 0; n < wide.size(); ++n) {
+    wide[n] = q.dtype == DType::f16    ? to_float(static_cast<const F16*>(q.data)[n])
+              : q.dtype == DType::bf16 ? to_float(static_cast<const BF16*>(q.data)[n])
+                                       : static_cast<const float*>(q.data)[n];
+  }
+  return wide;
+}
+
 /// Judges `out` of one sequence.
 CheckReport judge(const KvCache& cache, std::int64_t sequence, const ConstTensor& q,
                   const ConstTensor& out) {
@@ -83,8 +95,9 @@ CheckReport judge(const KvCache& cache, std::int64_t sequence, const ConstTensor
   settings.rows = kCheckedRows;
   settings.find_convention = false;
   CheckReport report;
-  require(check(q, view<float>(k.data(), shape), view<float>(v.data(), shape), {}, out, {},
-                settings, report));
+  const std::vector<float> queries = widened(q);
+  require(check(view(queries.data(), q.shape), view<float>(k.data(), shape),
+                view<float>(v.data(), shape), {}, out, {}, settings, report));
   return report;
 }
 
@@ -105,10 +118,8 @@ CachedCall::CachedCall(const DecodeWorkload& workload)
   std::mt19937_64 engine(1);
   fill(engine);
   const Shape shape = {1, workload.kv_heads * workload.rows, 1, workload.head_size};
-  queries_ = normal_numbers<float>(count_of(shape), engine);
-  out_.resize(queries_.size());
-  q_ = view<float>(queries_.data(), shape);
-  outputs_.out = view(out_.data(), shape);
+  q_ = memory_.normal(shape, workload.q_dtype, engine);
+  outputs_.out = memory_.unset(shape, workload.q_dtype);
 }
 
 /// All layers hold the same numbers. Pages come to them in random order, so that those of a layer
@@ -185,42 +196,47 @@ SharedCall::SharedCall(const SharedWorkload& workload)
     Tokens(each, own, engine).append_to(cache_, fork, 0, own);
     forks_.push_back(fork);
   }
-  queries_ = normal_numbers<float>(workload.sequences * each.kv_heads * each.rows * each.head_size,
-                                   engine);
-  out_.resize(queries_.size());
+  const Shape shape = {workload.sequences, each.kv_heads * each.rows, 1, each.head_size};
+  q_ = memory_.normal(shape, each.q_dtype, engine);
+  outputs_.out = memory_.unset(shape, each.q_dtype);
+}
+
+ConstTensor SharedCall::queries_of(std::size_t n) const {
+  ConstTensor own = q_;
+  own.shape[0] = 1;
+  own.data = static_cast<const std::byte*>(q_.data) +
+             std::int64_t(n) * q_.strides[0] * element_bytes(q_.dtype);
+  return own;
+}
+
+Tensor SharedCall::out_of(std::size_t n) const {
+  Tensor own = outputs_.out;
+  own.shape[0] = 1;
+  own.data = static_cast<std::byte*>(own.data) +
+             std::int64_t(n) * own.strides[0] * element_bytes(own.dtype);
+  return own;
 }
 
 double SharedCall::seconds_together() const {
-  const DecodeWorkload& each = workload_.each;
-  const Shape shape = {workload_.sequences, each.kv_heads * each.rows, 1, each.head_size};
-  Outputs outputs;
-  outputs.out = view(out_.data(), shape);
   const auto start = Clock::now();
-  require(decode(context_, view<float>(queries_.data(), shape), cache_, forks_, {}, outputs));
+  require(decode(context_, q_, cache_, forks_, {}, outputs_));
   return seconds_since(start);
 }
 
 double SharedCall::seconds_apart() const {
-  const DecodeWorkload& each = workload_.each;
-  const Shape shape = {1, each.kv_heads * each.rows, 1, each.head_size};
   const auto start = Clock::now();
   for (std::size_t n = 0; n < forks_.size(); ++n) {
-    const std::size_t place = n * std::size_t(count_of(shape));
     Outputs outputs;
-    outputs.out = view(out_.data() + place, shape);
-    require(decode(context_, view<float>(queries_.data() + place, shape), cache_, {&forks_[n], 1},
-                   {}, outputs));
+    outputs.out = out_of(n);
+    require(decode(context_, queries_of(n), cache_, {&forks_[n], 1}, {}, outputs));
   }
   return seconds_since(start);
 }
 
 CheckReport SharedCall::check_sample() const {
   seconds_together();
-  const DecodeWorkload& each = workload_.each;
-  const Shape shape = {1, each.kv_heads * each.rows, 1, each.head_size};
-  const std::size_t place = out_.size() - std::size_t(count_of(shape));
-  return judge(cache_, forks_.back(), view<float>(queries_.data() + place, shape),
-               view<float>(out_.data() + place, shape));
+  const std::size_t last = forks_.size() - 1;
+  return judge(cache_, forks_.back(), queries_of(last), out_of(last));
 }
 
 }  // namespace regard::cli

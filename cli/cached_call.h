@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "own_tensors.h"
 #include "regard/check.h"
 #include "regard/decode.h"
 #include "regard/kv_report.h"
@@ -22,7 +23,8 @@ const char* memory_name(MemoryKind memory) noexcept;
 
 struct DecodeWorkload {
   KvTypes types = {KvType::f32, KvType::f32};
-  std::int64_t rows = 1;  ///< query heads that share a KV head, one row each
+  DType q_dtype = DType::f32;  ///< of queries and out
+  std::int64_t rows = 1;       ///< query heads that share a KV head, one row each
   std::int64_t kv_heads = 8;
   std::int64_t keys = 8192;
   std::int64_t head_size = 128;
@@ -55,8 +57,7 @@ class CachedCall {
   KvCache cache_;
   std::vector<std::int64_t> layers_;  ///< sequences
   Context context_;
-  std::vector<float> queries_;
-  mutable std::vector<float> out_;
+  OwnTensors memory_;
   ConstTensor q_;
   Outputs outputs_;
 };
@@ -79,12 +80,17 @@ class SharedCall {
   CheckReport check_sample() const;
 
  private:
+  /// The queries of a sequence, and where its out is.
+  ConstTensor queries_of(std::size_t n) const;
+  Tensor out_of(std::size_t n) const;
+
   SharedWorkload workload_;
   KvCache cache_;
   std::vector<std::int64_t> forks_;
   Context context_;
-  std::vector<float> queries_;
-  mutable std::vector<float> out_;
+  OwnTensors memory_;
+  ConstTensor q_;  ///< of all sequences
+  Outputs outputs_;
 };
 
 }  // namespace regard::cli

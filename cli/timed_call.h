@@ -2,13 +2,8 @@
 // context and its scratch reused, the output given.
 #pragma once
 
-#include <cstddef>
-#include <memory>
-#include <new>
-#include <random>
-#include <vector>
-
 #include "bench_grid.h"
+#include "own_tensors.h"
 #include "regard/attention.h"
 #include "regard/check.h"
 
@@ -26,15 +21,7 @@ class TimedCall {
   CheckReport check_sample() const;
 
  private:
-  struct Free {
-    void operator()(std::byte* bytes) const { ::operator delete(bytes, kAlignment); }
-  };
-  static constexpr std::align_val_t kAlignment{64};  // a cache line, as other libraries allocate
-
-  std::byte* allocate(std::int64_t bytes);
-  ConstTensor normal_tensor(const Shape& shape, DType dtype, std::mt19937_64& engine);
-
-  std::vector<std::unique_ptr<std::byte, Free>> memory_;
+  OwnTensors memory_;
   Context context_;
   Options options_;
   ConstTensor q_, k_, v_;

@@ -42,6 +42,17 @@ class Decode(support.Case):
         self.assertEqual((row["kv"], row["bytes"]), ("f16/q4_0", 2 * 100 * (128 + 36)))
         self.assertTrue(row["right"], row)
 
+    def test_queries_of_every_type(self):
+        types = ["--kv", "f32,bf16", "--q-dtype", "f32,f16,bf16", "--rows", "2"]
+        words = ["--kv-heads", "2", "--keys", "90", "--prefix", "64", "--sequences", "2",
+                 "--repeats", "2", *types]
+        shared = json.loads(self.regard("bench", "decode", *words, "--json", "-"))["rows"]
+        for rows in [self.bench(*types), shared]:
+            self.assertEqual([(row["kv"], row["q_dtype"]) for row in rows],
+                             list(itertools.product(["f32", "bf16"], ["f32", "f16", "bf16"])))
+            for row in rows:
+                self.assertTrue(row["right"], row)
+
     def test_layers_from_ram_are_more_than_four_times_the_last_cache(self):
         row, = self.bench("--memory", "ram", "--keys", "2048")[1:]
         self.assertEqual(row["memory"], "ram")
@@ -64,12 +75,13 @@ class Decode(support.Case):
                             "x.json").splitlines()
         with open(self.path("x.json")) as file:
             rows = json.load(file)["rows"]
-        self.assertEqual(lines[2].split(), ["kv", "rows", "page", "threads", "memory", "least",
+        self.assertEqual(lines[2].split(), ["kv", "q", "rows", "page", "threads", "memory", "least",
                                             "spread", "GB/s", "read", "share"])
         self.assertEqual(len(lines), 3 + len(rows))
         for line, row in zip(lines[3:], rows):
             words = line.split()
-            self.assertEqual(words[:5], [row["kv"], "1", "contiguous", "1", "cache"])
+            self.assertEqual(words[:6], [row["kv"], "f32", "1", "contiguous", "1",
+                                         "cache"])
             self.assertEqual(words[-3:], [f"{row['gigabytes_per_second']:.1f}",
                                           f"{row['read_gigabytes_per_second']:.1f}",
                                           f"{100 * row['share']:.1f}%"])
@@ -93,6 +105,7 @@ class Decode(support.Case):
                 (["--kv", "int9"], "--kv: 'int9' is not one of f32, f16"),
                 (["--kv", "f16/int9"], "--kv: 'int9' is not one of f32, f16"),
                 (["--kv", "f16/f16/f16"], "--kv: 'f16/f16/f16' is 3 types"),
+                (["--q-dtype", "f64"], "--q-dtype: 'f64' is not one of f32, f16, bf16"),
                 (["--rows", "0"], "--rows: 0 is below 1"),
                 (["--keys", "0"], "--keys: 0 is below 1"),
                 (["--page-tokens", "17"], "page_tokens: 17"),
