@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from . import _core
-from ._options import counts
+from ._options import counts, truth
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -115,10 +115,11 @@ def check(q: Array, k: Array, v: Array, out: Array, *, lse: Array | None = None,
 
     Source: include/regard/check.h; docs/numerics.md derives the bound.
     """
+    find_convention = truth("find_convention", find_convention)
     sample, seed, worst = counts(sample=sample, seed=seed, worst=worst)
     given = {"layout": layout, "rows": rows, "weights_stage": weights_stage, **options}
     passed, there, checked, failed, units, rms, verdicts, convention = _core.check(
-        q, k, v, (out, lse, weights), (sample, seed, worst, bool(find_convention)), given)
+        q, k, v, (out, lse, weights), (sample, seed, worst, find_convention), given)
     return CheckReport(passed, there, checked, failed, units, rms,
                        tuple(RowVerdict(*verdict) for verdict in verdicts),
                        Convention(*convention) if convention else None)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._options import shown
 from ._results import Result
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ def merge(parts: Sequence[Result[ArrayT] | tuple[ArrayT, Array]], *, sinks: Arra
 
     Source: `merge` in include/regard/merge.h; docs/numerics.md bounds what it costs.
     """
+    if not hasattr(parts, "__iter__"):
+        raise TypeError(f"parts: {shown(parts)} is no sequence of results")
     pairs = [_pair(n, part) for n, part in enumerate(parts)]
     if not pairs:
         raise ValueError("parts: there are none, and at least 1 is needed")

@@ -21,6 +21,11 @@ Integers = Union[SupportsIndex, Sequence[SupportsIndex], Array]
 """One integer, a sequence of them, or a rank-1 array of any integer type."""
 
 
+def shown(value: Any) -> str:
+    """repr(value) for a message: of its first line the first characters."""
+    return f"{repr(value).splitlines()[0]:.80}"
+
+
 def counts(**numbers: Any) -> tuple[int, ...]:
     """The numbers as ints. Raises TypeError for what is no integer, ValueError for what is not in
     [0, 2**63), naming the argument."""
@@ -31,10 +36,18 @@ def _count(name: str, number: Any) -> int:
     try:
         count = operator.index(number)
     except TypeError:
-        raise TypeError(f"{name}: {number!r:.80} is no integer") from None
+        raise TypeError(f"{name}: {shown(number)} is no integer") from None
     if not 0 <= count < 2**63:
         raise ValueError(f"{name}: {count} is {'below 0' if count < 0 else 'not below 2**63'}")
     return count
+
+
+def truth(name: str, value: Any) -> bool:
+    """What `if` says of the value. Raises TypeError, naming the argument, where it says nothing."""
+    try:
+        return bool(value)
+    except (RuntimeError, TypeError, ValueError):
+        raise TypeError(f"{name}: {shown(value)} is neither true nor false") from None
 
 
 class Options(TypedDict, total=False):

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
-from ._options import counts
+from ._options import counts, shown
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -113,9 +113,11 @@ def _stored(types: KVType | tuple[KVType, KVType] | None, cache: _core.KVCache |
         if sequences is None:
             raise TypeError("sequences: a cache is given, but not which of its sequences")
         return cache, sequences
+    if sequences is not None:
+        raise TypeError("sequences: given without the cache that they are of")
     names = (types, types) if isinstance(types, str) else types
     if not isinstance(names, (tuple, list)) or [type(name) for name in names] != [str, str]:
-        raise TypeError(f"types: {types!r} is neither a name nor a pair of names")
+        raise TypeError(f"types: {shown(types)} is neither a name nor a pair of names")
     return names[0], names[1]
 
 

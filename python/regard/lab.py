@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from . import _core
 from ._arrays import ArrayT
+from ._options import counts, shown
 
 Array = npt.NDArray[Any]
 
@@ -68,6 +69,7 @@ def block_attention(q: npt.ArrayLike, k: npt.ArrayLike, v: npt.ArrayLike, block:
         ValueError: shapes that disagree, or block below 1.
     """
     q, k, v = _problem(q, k, v)
+    (block,) = counts(block=block)
     if block < 1:
         raise ValueError(f"block: {block} is below 1")
     out = np.zeros((*q.shape[:-1], v.shape[-1]))
@@ -104,8 +106,15 @@ def plain_attention(q: npt.ArrayLike, k: npt.ArrayLike, v: npt.ArrayLike) -> Arr
 
 def entropy(weights: npt.ArrayLike) -> Array:
     """-sum p ln p in nats over the last axis of `weights`, which loses it; 0 ln 0 is 0."""
-    p = np.asarray(weights, dtype=np.float64)
+    p = _numbers("weights", weights)
     return np.asarray(-np.sum(p * np.log(np.where(p > 0, p, 1.0)), axis=-1))
+
+
+def _numbers(name: str, array: npt.ArrayLike) -> Array:
+    try:
+        return np.asarray(array, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name}: {shown(array)} is no array of numbers") from None
 
 
 def _product(x: Any, weights: Any) -> Any:
@@ -114,6 +123,8 @@ def _product(x: Any, weights: Any) -> Any:
 
 def _require_lab_shapes(x: Any, wq: Any, wk: Any, wv: Any) -> None:
     for name, array in (("x", x), ("wq", wq), ("wk", wk), ("wv", wv)):
+        if not hasattr(array, "shape"):
+            raise TypeError(f"{name}: {shown(array)} is no array")
         if len(array.shape) != 2:
             raise ValueError(f"{name}: shape {tuple(array.shape)} has {len(array.shape)} axes "
                              "where 2 are needed")
@@ -125,7 +136,7 @@ def _require_lab_shapes(x: Any, wq: Any, wk: Any, wv: Any) -> None:
 
 
 def _problem(q: npt.ArrayLike, k: npt.ArrayLike, v: npt.ArrayLike) -> tuple[Array, Array, Array]:
-    q, k, v = (np.asarray(array, dtype=np.float64) for array in (q, k, v))
+    q, k, v = (_numbers(name, array) for name, array in (("q", q), ("k", k), ("v", v)))
     for name, array in (("q", q), ("k", k), ("v", v)):
         if array.ndim < 2:
             raise ValueError(f"{name}: shape {array.shape} has fewer than 2 axes")

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "raise.h"
 
@@ -34,31 +35,32 @@ std::size_t find_name(PyObject* word) {
   return kNames;
 }
 
-std::string function_text(const Signature& signature) {
-  return std::string(signature.function) + "() ";
-}
-
 /// "; did you mean 'scale'?" for softmax_scale, and 'causal' for casual: a name inside the word, or
 /// one that agrees with most of it.
-std::string suggestion(const Signature& signature, PyObject* word) {
-  const std::string given = nb::cast<std::string>(nb::handle(word));
-  nb::list names;
-  for (std::size_t n = 0; n < kNames; ++n) {
-    if (!signature.has_keyword(Name(n))) continue;
-    const std::string_view known = kTexts[n];
-    if (known.size() > 3 && given.find(known) != std::string::npos) {
+std::string suggestion(std::span<const char* const> names, nb::handle word) {
+  const char* const given = PyUnicode_AsUTF8(word.ptr());
+  if (!given) {  // a lone surrogate
+    PyErr_Clear();
+    return "";
+  }
+  nb::list all;
+  for (const std::string_view known : names) {
+    if (known.size() > 3 && std::string_view(given).find(known) != std::string_view::npos) {
       return "; did you mean '" + std::string(known) + "'?";
     }
-    names.append(kTexts[n]);
+    all.append(nb::str(known.data(), known.size()));
   }
   const nb::object like =
-      nb::module_::import_("difflib").attr("get_close_matches")(given, names, 1, 0.7);
+      nb::module_::import_("difflib").attr("get_close_matches")(word, all, 1, 0.7);
   return nb::len(like) == 0 ? "" : "; did you mean " + repr_text(like[0]) + "?";
 }
 
 [[noreturn]] void unexpected(const Signature& signature, PyObject* word) {
-  raise(PyExc_TypeError, function_text(signature) + "got an unexpected keyword argument " +
-                             repr_text(word) + suggestion(signature, word));
+  std::vector<const char*> names;
+  for (std::size_t n = 0; n < kNames; ++n) {
+    if (signature.has_keyword(Name(n))) names.push_back(kTexts[n]);
+  }
+  raise_unexpected(signature.function, names, word);
 }
 
 }  // namespace
@@ -71,6 +73,26 @@ std::string repr_text(nb::handle value) {
   const Py_ssize_t end = std::min(line < 0 ? length : line, most);
   const nb::object shown = nb::steal(checked(PyUnicode_Substring(text.ptr(), 0, end)));
   return nb::cast<std::string>(shown) + (end < length ? "..." : "");
+}
+
+void raise_unexpected(const char* function, std::span<const char* const> names, nb::handle word) {
+  raise(PyExc_TypeError, std::string(function) + "() got an unexpected keyword argument " +
+                             repr_text(word) + suggestion(names, word));
+}
+
+void raise_given_twice(const char* function, nb::handle word) {
+  raise(PyExc_TypeError,
+        std::string(function) + "() got multiple values for argument " + repr_text(word));
+}
+
+void raise_too_many(const char* function, std::size_t taken, Py_ssize_t given) {
+  raise(PyExc_TypeError, std::string(function) + "() takes " + std::to_string(taken) +
+                             " positional argument" + (taken == 1 ? "" : "s") + " but " +
+                             std::to_string(given) + (given == 1 ? " was given" : " were given"));
+}
+
+void raise_missing(const char* function, const char* name) {
+  raise(PyExc_TypeError, std::string(function) + "() missing required argument '" + name + "'");
 }
 
 const char* text(Name name) noexcept {
@@ -94,9 +116,7 @@ bool Signature::has(Name name) const noexcept {
 Arguments::Arguments(const Signature& signature, PyObject* const* values, Py_ssize_t positional,
                      PyObject* keywords) {
   if (positional > Py_ssize_t(signature.positional.size())) {
-    raise(PyExc_TypeError,
-          function_text(signature) + "takes " + std::to_string(signature.positional.size()) +
-              " positional arguments but " + std::to_string(positional) + " were given");
+    raise_too_many(signature.function, signature.positional.size(), positional);
   }
   for (Py_ssize_t n = 0; n < positional; ++n) {
     given_[std::size_t(signature.positional[std::size_t(n)])] = values[n];
@@ -106,17 +126,11 @@ Arguments::Arguments(const Signature& signature, PyObject* const* values, Py_ssi
     PyObject* const word = PyTuple_GET_ITEM(keywords, n);
     const std::size_t found = find_name(word);
     if (found == kNames || !signature.has(Name(found))) unexpected(signature, word);
-    if (given_[found]) {
-      raise(PyExc_TypeError,
-            function_text(signature) + "got multiple values for argument " + repr_text(word));
-    }
+    if (given_[found]) raise_given_twice(signature.function, word);
     given_[found] = values[positional + n];
   }
   for (const Name name : signature.positional) {
-    if (!given_[std::size_t(name)]) {
-      raise(PyExc_TypeError,
-            function_text(signature) + "missing required argument '" + text(name) + "'");
-    }
+    if (!given_[std::size_t(name)]) raise_missing(signature.function, text(name));
   }
   for (PyObject*& value : given_) {
     if (value == Py_None) value = nullptr;
@@ -155,6 +169,20 @@ bool truth(nb::handle value) {
   const int found = PyObject_IsTrue(value.ptr());
   checked(found);
   return found != 0;
+}
+
+bool truth(Name name, nb::handle value) {
+  if (!value.is_valid()) return false;
+  const int found = PyObject_IsTrue(value.ptr());
+  if (found >= 0) return found != 0;
+  // NumPy's arrays raise ValueError, torch's tensors RuntimeError.
+  if (!PyErr_ExceptionMatches(PyExc_ValueError) && !PyErr_ExceptionMatches(PyExc_TypeError) &&
+      !PyErr_ExceptionMatches(PyExc_RuntimeError)) {
+    nb::raise_python_error();
+  }
+  PyErr_Clear();
+  raise(PyExc_TypeError,
+        std::string(text(name)) + ": " + repr_text(value) + " is neither true nor false");
 }
 
 std::size_t choice(Name name, nb::handle value, std::span<const char* const> words) {

@@ -5,6 +5,7 @@
 #include <nanobind/nanobind.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -82,6 +83,14 @@ class Arguments {
 /// repr(value) for a message: its first line, and of that the first characters.
 std::string repr_text(nb::handle value);
 
+/// What Python says of a call whose arguments do not fit, as TypeError. Of `names`, the keywords
+/// that the function takes, the one most like `word` is proposed.
+[[noreturn]] void raise_unexpected(const char* function, std::span<const char* const> names,
+                                   nb::handle word);
+[[noreturn]] void raise_given_twice(const char* function, nb::handle word);
+[[noreturn]] void raise_too_many(const char* function, std::size_t taken, Py_ssize_t given);
+[[noreturn]] void raise_missing(const char* function, const char* name);
+
 /// Numbers and words of one argument. All raise TypeError or ValueError that says the name.
 double number(Name name, nb::handle value);
 std::int64_t integer(const char* name, nb::handle value);
@@ -90,6 +99,8 @@ inline std::int64_t integer(Name name, nb::handle value) {
 }
 /// What Python's `if` would say; false for a null handle.
 bool truth(nb::handle value);
+/// The same of an argument.
+bool truth(Name name, nb::handle value);
 /// The position of a str among `words`.
 std::size_t choice(Name name, nb::handle value, std::span<const char* const> words);
 

@@ -1,28 +1,31 @@
 // The class regard.KVCache.
 #include "cache.h"
 
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
-#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <memory>
-#include <optional>
 #include <string>
+#include <utility>
 
+#include "method.h"
 #include "options.h"
 #include "raise.h"
 #include "single_arrays.h"
 
 namespace regard::python {
 
-KvType to_kv_type(const char* name, const std::string& text) {
+KvType to_kv_type(const char* name, nb::handle value) {
+  const bool is_text = PyUnicode_Check(value.ptr());
   std::string all;
   for (int n = 0; n <= int(KvType::q4_0); ++n) {
-    if (text == kv_type_name(KvType(n))) return KvType(n);
-    all += (n ? ", " : "") + std::string(kv_type_name(KvType(n)));
+    const char* const known = kv_type_name(KvType(n));
+    if (is_text && PyUnicode_CompareWithASCIIString(value.ptr(), known) == 0) return KvType(n);
+    all += (n ? ", " : "") + std::string(known);
   }
-  raise(PyExc_ValueError, std::string(name) + ": '" + text + "' is none of " + all);
+  raise(is_text ? PyExc_ValueError : PyExc_TypeError,
+        std::string(name) + ": " + repr_text(value) + " is none of " + all);
 }
 
 namespace {
@@ -39,150 +42,92 @@ struct Answer {
   }
 };
 
-void construct(Cache* self, std::int64_t kv_heads, std::int64_t k_head_size,
-               std::optional<std::int64_t> v_head_size, std::int64_t pages,
-               const std::string& k_type, const std::optional<std::string>& v_type,
-               std::int64_t page_tokens, std::int64_t window, std::int64_t keep_first,
-               std::int64_t spare) {
-  const KvCacheOptions options{
-      .k_type = to_kv_type("k_type", k_type),
-      .v_type = to_kv_type("v_type", v_type.value_or(k_type)),
-      .kv_heads = kv_heads,
-      .k_head_size = k_head_size,
-      .v_head_size = v_head_size.value_or(k_head_size),
-      .page_tokens = page_tokens,
-      .pages = pages,
-      .window = window,
-      .keep_first = keep_first,
-      .spare = spare,
-  };
+constexpr Parameter kOptions[] = {
+    {"kv_heads", true}, {"k_head_size", true}, {"v_head_size"}, {"pages", true}, {"k_type"},
+    {"v_type"},         {"page_tokens"},       {"window"},      {"keep_first"},  {"spare"}};
+static_assert(std::size(kOptions) <= MethodArguments::kMost);
+constexpr Parameter kSequence[] = {{"sequence", true}};
+constexpr Parameter kTrimmed[] = {{"sequence", true}, {"length", true}};
+constexpr Parameter kAppended[] = {{"sequence", true}, {"k", true}, {"v", true}, {"layout"}};
+constexpr Parameter kGathered[] = {{"sequence", true}, {"begin"},  {"end"},
+                                   {"out_dtype"},      {"layout"}, {"out"}};
+
+constexpr Method kCreate = {"KVCache", kOptions, 3};
+constexpr Method kAdd = {"add", {}, 0};
+constexpr Method kFork = {"fork", kSequence, 1};
+constexpr Method kRemove = {"remove", kSequence, 1};
+constexpr Method kAppend = {"append", kAppended, 3};
+constexpr Method kTrim = {"trim", kTrimmed, 2};
+constexpr Method kGather = {"gather", kGathered, 3};
+constexpr Method kLength = {"length", kSequence, 1};
+constexpr Method kHeldFrom = {"held_from", kSequence, 1};
+
+void construct(Cache* self, const nb::args& values, const nb::kwargs& words) {
+  const MethodArguments in(kCreate, values, words);
+  KvCacheOptions options;
+  options.kv_heads = in.integer("kv_heads");
+  options.k_head_size = in.integer("k_head_size");
+  options.v_head_size = in.integer("v_head_size", options.k_head_size);
+  options.pages = in.integer("pages");
+  if (!in["k_type"].is_none()) options.k_type = to_kv_type("k_type", in["k_type"]);
+  options.v_type = in["v_type"].is_none() ? options.k_type : to_kv_type("v_type", in["v_type"]);
+  options.page_tokens = in.integer("page_tokens", options.page_tokens);
+  options.window = in.integer("window", options.window);
+  options.keep_first = in.integer("keep_first", options.keep_first);
+  options.spare = in.integer("spare", options.spare);
   KvCache cache;
   require(KvCache::create(options, cache));
   new (self) Cache(std::move(cache));
 }
 
-std::int64_t add(Cache& self) {
-  return self
-      .write([](KvCache& cache) {
-        Answer<std::int64_t> answer;
-        answer.status = cache.add(answer.value);
-        return answer;
-      })
-      .get();
+nb::object add(Cache& self, const MethodArguments&) {
+  return nb::int_(self.write([](KvCache& cache) {
+                        Answer<std::int64_t> answer;
+                        answer.status = cache.add(answer.value);
+                        return answer;
+                      })
+                      .get());
 }
 
-std::int64_t fork(Cache& self, nb::handle which) {
-  const std::int64_t sequence = integer("sequence", which);
-  return self
-      .write([&](KvCache& cache) {
-        Answer<std::int64_t> answer;
-        answer.status = cache.fork(sequence, answer.value);
-        return answer;
-      })
-      .get();
+nb::object fork(Cache& self, const MethodArguments& in) {
+  const std::int64_t sequence = in.integer("sequence");
+  return nb::int_(self.write([&](KvCache& cache) {
+                        Answer<std::int64_t> answer;
+                        answer.status = cache.fork(sequence, answer.value);
+                        return answer;
+                      })
+                      .get());
 }
 
-void remove(Cache& self, nb::handle which) {
-  const std::int64_t sequence = integer("sequence", which);
+nb::object remove(Cache& self, const MethodArguments& in) {
+  const std::int64_t sequence = in.integer("sequence");
   require(self.write([&](KvCache& cache) { return cache.remove(sequence); }));
+  return nb::none();
 }
 
-void trim(Cache& self, nb::handle which, nb::handle tokens) {
-  const std::int64_t sequence = integer("sequence", which);
-  const std::int64_t length = integer("length", tokens);
+nb::object trim(Cache& self, const MethodArguments& in) {
+  const std::int64_t sequence = in.integer("sequence");
+  const std::int64_t length = in.integer("length");
   require(self.write([&](KvCache& cache) { return cache.trim(sequence, length); }));
+  return nb::none();
 }
 
-void append(Cache& self, nb::handle which, nb::handle k, nb::handle v, nb::handle layout) {
-  const std::int64_t sequence = integer("sequence", which);
+nb::object append(Cache& self, const MethodArguments& in) {
+  const std::int64_t sequence = in.integer("sequence");
   Array k_array, v_array;
-  const Layout order = layout_of(layout);
-  const Tensor k_view = take_any("k", k, order, k_array);
-  const Tensor v_view = take_any("v", v, order, v_array);
+  const Layout order = layout_of(in["layout"]);
+  const Tensor k_view = take_any("k", in["k"], order, k_array);
+  const Tensor v_view = take_any("v", in["v"], order, v_array);
   require(self.write([&](KvCache& cache) { return cache.append(sequence, k_view, v_view); }));
+  return nb::none();
 }
 
-/// -1 is the engine's word for no such sequence; a call that does nothing says the sentence.
-std::int64_t known(const Cache& self, std::int64_t sequence,
-                   std::int64_t (KvCache::*number)(std::int64_t) const noexcept) {
-  return self
-      .read([&](const KvCache& cache) {
-        Answer<std::int64_t> answer{{}, (cache.*number)(sequence)};
-        if (answer.value < 0) answer.status = cache.gather(sequence, 0, {}, {});
-        return answer;
-      })
-      .get();
+nb::object length(Cache& self, const MethodArguments& in) {
+  return nb::int_(known(self, in.integer("sequence"), &KvCache::length));
 }
 
-std::int64_t length(const Cache& self, nb::handle which) {
-  return known(self, integer("sequence", which), &KvCache::length);
-}
-
-std::int64_t held_from(const Cache& self, nb::handle which) {
-  return known(self, integer("sequence", which), &KvCache::held_from);
-}
-
-/// Tokens of K or V, gathered into `given`, or into a NumPy array of their own.
-struct Tokens {
-  Array array;
-  nb::object object;
-  Tensor view;
-
-  void take(const char* name, nb::handle given, Layout layout) {
-    object = nb::borrow(given);
-    view = take_any(name, given, layout, array, Array::Access::write);
-  }
-
-  void make(const char* name, const Shape& shape, DType dtype, Layout layout) {
-    const std::span<const int> axes = tensor_axes(3, layout);
-    object = array.make(name, Kind::numpy, shape, axes, dtype);
-    view = array.view(axes);
-  }
-};
-
-/// The arrays `out` of gather: a pair (k, v), which has to fit what else is said.
-void take_pair(nb::handle out, Layout layout, nb::handle out_dtype, Tokens& k, Tokens& v) {
-  const nb::tuple pair(nb::borrow(out));
-  if (nb::len(pair) != 2) {
-    raise(PyExc_ValueError,
-          "out: " + std::to_string(nb::len(pair)) + " arrays where 2 (k, v) are needed");
-  }
-  k.take("out[0]", pair[0], layout);
-  v.take("out[1]", pair[1], layout);
-  require_type_of_out(out_dtype, k.view.dtype);
-  require_type_of_out(out_dtype, v.view.dtype);
-}
-
-nb::tuple gather(const Cache& self, nb::handle which, nb::handle begin, nb::handle end,
-                 nb::handle out_dtype, nb::handle layout, nb::handle out) {
-  const KvCacheOptions& options = self.options();
-  const Layout order = layout_of(layout);
-  const std::int64_t sequence = integer("sequence", which), first = integer("begin", begin);
-  Tokens k, v;
-  if (!out.is_none()) take_pair(out, order, out_dtype, k, v);
-  const std::int64_t tokens = known(self, sequence, &KvCache::length);
-  std::int64_t last = out.is_none() ? tokens : k.view.shape[2];
-  if (!end.is_none()) last = integer("end", end);
-  if (!out.is_none()) {
-    if (!end.is_none() && last - first != k.view.shape[2]) {
-      raise(PyExc_ValueError, "end: " + std::to_string(last) + " from begin " +
-                                  std::to_string(first) + " differs from the " +
-                                  std::to_string(k.view.shape[2]) + " tokens of out");
-    }
-  } else {
-    if (first < 0 || last < first || last > tokens) {
-      raise(PyExc_ValueError, "begin, end: " + std::to_string(first) + " and " +
-                                  std::to_string(last) + " are no part of the " +
-                                  std::to_string(tokens) + " tokens of sequence " +
-                                  std::to_string(sequence));
-    }
-    const DType dtype = out_dtype.is_none() ? DType::f32 : float_type(Name::out_dtype, out_dtype);
-    k.make("k", {1, options.kv_heads, last - first, options.k_head_size}, dtype, order);
-    v.make("v", {1, options.kv_heads, last - first, options.v_head_size}, dtype, order);
-  }
-  require(self.read(
-      [&](const KvCache& cache) { return cache.gather(sequence, first, k.view, v.view); }));
-  return nb::make_tuple(k.object, v.object);
+nb::object held_from(Cache& self, const MethodArguments& in) {
+  return nb::int_(known(self, in.integer("sequence"), &KvCache::held_from));
 }
 
 std::string to_text(const Cache& self) {
@@ -274,30 +219,69 @@ Returns:
 Raises:
     ValueError: tokens that are not there, or that a ring has dropped.)";
 
+constexpr char kTrimDoc[] =
+    "Keeps the first `length` tokens. ValueError where a ring has dropped what would be held.";
+
+Cache& cache_of(nb::handle object) {
+  if (!nb::inst_ready(object)) {
+    raise(PyExc_TypeError, "KVCache: this one was never made; its __init__ has not been called");
+  }
+  return *nb::inst_ptr<Cache>(object);
+}
+
+/// A method as Python calls it.
+template <const Method& method, nb::object (*body)(Cache&, const MethodArguments&)>
+PyObject* call(PyObject* self, PyObject* const* values, Py_ssize_t count, PyObject* names) {
+  return entry([&] {
+    const MethodArguments in(method, values, count, names);
+    return body(cache_of(self), in).release().ptr();
+  });
+}
+
+template <const Method& method, nb::object (*body)(Cache&, const MethodArguments&)>
+void add_method(nb::class_<Cache>& type, const char* parameters, const char* text) {
+  static const std::string doc = std::string(method.name) + parameters + "\n--\n\n" + text;
+  static PyMethodDef definition = {
+      method.name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call<method, body>)),
+      METH_FASTCALL | METH_KEYWORDS, doc.c_str()};
+  auto* const of = reinterpret_cast<PyTypeObject*>(type.ptr());
+  type.attr(method.name) = nb::steal(checked(PyDescr_NewMethod(of, &definition)));
+}
+
 }  // namespace
+
+std::int64_t known(const Cache& self, std::int64_t sequence,
+                   std::int64_t (KvCache::*number)(std::int64_t) const noexcept) {
+  return self
+      .read([&](const KvCache& cache) {
+        Answer<std::int64_t> answer{{}, (cache.*number)(sequence)};
+        if (answer.value < 0) answer.status = cache.gather(sequence, 0, {}, {});
+        return answer;
+      })
+      .get();
+}
 
 void add_cache(nb::module_& module) {
   nb::class_<Cache> type(module, "KVCache", kClassDoc);
-  type.def("__init__", construct, nb::arg("kv_heads"), nb::arg("k_head_size"),
-           nb::arg("v_head_size") = nb::none(), nb::kw_only(), nb::arg("pages"),
-           nb::arg("k_type") = "f16", nb::arg("v_type") = nb::none(), nb::arg("page_tokens") = 64,
-           nb::arg("window") = -1, nb::arg("keep_first") = 0, nb::arg("spare") = 0)
-      .def("add", add, "A new sequence without tokens: its number.")
-      .def("fork", fork, nb::arg("sequence").none(),
-           "A new sequence with the same tokens, shared until one of both is written: its number.")
-      .def("remove", remove, nb::arg("sequence").none(), "Forgets a sequence and frees its pages.")
-      .def("append", append, nb::arg("sequence").none(), nb::arg("k").none(), nb::arg("v").none(),
-           nb::kw_only(), nb::arg("layout").none() = "bhsd", kAppendDoc)
-      .def("trim", trim, nb::arg("sequence").none(), nb::arg("length").none(),
-           "Keeps the first `length` tokens. ValueError where a ring has dropped what would be "
-           "held.")
-      .def("gather", gather, nb::arg("sequence").none(), nb::arg("begin").none() = 0,
-           nb::arg("end") = nb::none(), nb::kw_only(), nb::arg("out_dtype") = nb::none(),
-           nb::arg("layout").none() = "bhsd", nb::arg("out") = nb::none(), kGatherDoc)
-      .def("length", length, nb::arg("sequence").none(),
-           "Tokens appended and not trimmed, dropped ones included.")
-      .def("held_from", held_from, nb::arg("sequence").none(),
-           "The first token from keep_first on that is held.");
+  type.def("__init__", construct,
+           nb::sig("def __init__(self, kv_heads: int, k_head_size: int, "
+                   "v_head_size: int | None = None, *, pages: int, k_type: str = 'f16', "
+                   "v_type: str | None = None, page_tokens: int = 64, window: int = -1, "
+                   "keep_first: int = 0, spare: int = 0) -> None"));
+  add_method<kAdd, add>(type, "($self)", "A new sequence without tokens: its number.");
+  add_method<kFork, fork>(
+      type, "($self, sequence)",
+      "A new sequence with the same tokens, shared until one of both is written: its number.");
+  add_method<kRemove, remove>(type, "($self, sequence)", "Forgets a sequence and frees its pages.");
+  add_method<kAppend, append>(type, "($self, sequence, k, v, *, layout='bhsd')", kAppendDoc);
+  add_method<kTrim, trim>(type, "($self, sequence, length)", kTrimDoc);
+  add_method<kGather, gather>(
+      type, "($self, sequence, begin=0, end=None, *, out_dtype=None, layout='bhsd', out=None)",
+      kGatherDoc);
+  add_method<kLength, length>(type, "($self, sequence)",
+                              "Tokens appended and not trimmed, dropped ones included.");
+  add_method<kHeldFrom, held_from>(type, "($self, sequence)",
+                                   "The first token from keep_first on that is held.");
   type.def("__repr__", to_text);
   add_numbers(type);
 }

@@ -3,12 +3,13 @@
 
 #include <nanobind/nanobind.h>
 
+#include <cstdint>
 #include <mutex>
 #include <shared_mutex>
-#include <string>
 #include <utility>
 
 #include "call.h"
+#include "method.h"
 #include "raise.h"
 #include "regard/kv_cache.h"
 
@@ -71,8 +72,15 @@ class Cache {
   mutable std::shared_mutex mutex_;
 };
 
-/// A type of rows by its name. Raises ValueError, naming the argument and all types.
-KvType to_kv_type(const char* name, const std::string& text);
+/// What a number of a sequence is; ValueError where there is no such sequence.
+std::int64_t known(const Cache& self, std::int64_t sequence,
+                   std::int64_t (KvCache::*number)(std::int64_t) const noexcept);
+
+/// A type of rows by its name. Raises ValueError or TypeError, naming the argument and all types.
+KvType to_kv_type(const char* name, nb::handle value);
+
+/// The method of that name.
+nb::object gather(Cache& self, const MethodArguments& in);
 
 /// Adds the class KVCache, and the function decode, to the module.
 void add_cache(nanobind::module_& module);

@@ -127,10 +127,10 @@ nb::tuple oracle_attention(nb::handle q, nb::handle k, nb::handle v, const nb::d
   Answers answers;
   answers.out.make(in, "out", {shape[0], shape[1], chosen, shape[3]},
                    tensor_axes(in.rank(), in.layout));
-  if (truth(given[Name::return_lse])) {
+  if (truth(Name::return_lse, given[Name::return_lse])) {
     answers.lse.make(in, "lse", {shape[0], shape[1], chosen, 1}, lse_axes(in.rank()));
   }
-  if (truth(given[Name::return_weights])) {
+  if (truth(Name::return_weights, given[Name::return_weights])) {
     answers.weights.make(in, "weights", {shape[0], shape[1], chosen, in.k.shape[2]},
                          tensor_axes(in.rank(), Layout::bhsd));
   }

@@ -3,7 +3,6 @@
 #include <nanobind/stl/string.h>
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "cache.h"
@@ -52,8 +51,7 @@ nb::tuple report_stored(nb::handle q, nb::handle k, nb::handle v, const nb::tupl
     cache = nb::cast<const Cache*>(stored[0]);
     sequences = integers(Name::sequences, stored[1]);
   } else {
-    types = {to_kv_type("types", nb::cast<std::string>(stored[0])),
-             to_kv_type("types", nb::cast<std::string>(stored[1]))};
+    types = {to_kv_type("types", stored[0]), to_kv_type("types", stored[1])};
   }
   KvReport report;
   run_engine([&](const std::function<bool()>& cancel) {

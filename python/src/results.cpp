@@ -45,10 +45,10 @@ void Statistics::take(nb::handle value) {
     constexpr const char* words[] = {"entropy", "top_keys", "key_mass"};
     switch (choice(Name::stats, name, words)) {
       case 0:
-        entropy = !how_many.is_valid() || truth(how_many);
+        entropy = !how_many.is_valid() || truth(Name::stats, how_many);
         break;
       case 2:
-        key_mass = !how_many.is_valid() || truth(how_many);
+        key_mass = !how_many.is_valid() || truth(Name::stats, how_many);
         break;
       default:
         top_keys = how_many.is_valid() ? integer(Name::stats, how_many) : kTop;
@@ -77,8 +77,8 @@ Results::Results(const Arguments& arguments, const Inputs& inputs, const OptionV
   const std::span<const int> rows_axes = lse_axes(inputs.rank());
   const std::span<const int> pairs_axes = tensor_axes(inputs.rank(), Layout::bhsd);
   if (arguments.has(Name::stats)) statistics_.take(arguments[Name::stats]);
-  const bool return_lse = truth(arguments[Name::return_lse]);
-  const bool return_weights = truth(arguments[Name::return_weights]);
+  const bool return_lse = truth(Name::return_lse, arguments[Name::return_lse]);
+  const bool return_weights = truth(Name::return_weights, arguments[Name::return_weights]);
   more_ = return_lse || return_weights || statistics_.any();
   given_out_ = arguments[Name::out];
   want(out, {batch, heads, sq, inputs.v.shape[3]}, inputs.q.dtype,
