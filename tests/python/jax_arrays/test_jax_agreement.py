@@ -7,10 +7,11 @@ from typing import Any
 import definition
 import numpy as np
 import pytest
+from packages import needed
 
 import regard
 
-jax = pytest.importorskip("jax")
+jax = needed("jax")
 jnp = jax.numpy
 
 HEADS, HEAD_SIZE = 4, 32

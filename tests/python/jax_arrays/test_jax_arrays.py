@@ -7,11 +7,12 @@ import sys
 
 import numpy as np
 import pytest
+from packages import needed
 from test_kinds import run_all
 
 import regard
 
-jax = pytest.importorskip("jax")
+jax = needed("jax")
 jnp = jax.numpy
 
 

@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 import regard
 import torch
+from packages import needed
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 DTYPES = [torch.float64, torch.float32, torch.float16, torch.bfloat16]
@@ -26,7 +27,7 @@ def test_tensors_come_back_with_the_bits_of_numpy(dtype: torch.dtype) -> None:
 
 
 def test_bfloat16_is_that_of_ml_dtypes() -> None:
-    ml_dtypes = pytest.importorskip("ml_dtypes")
+    ml_dtypes = needed("ml_dtypes")
     q = normal(2, 5, 32, dtype=torch.bfloat16)
     array = q.view(torch.int16).numpy().view(ml_dtypes.bfloat16)
     expected = regard.attention(array, array, array).view(np.int16)

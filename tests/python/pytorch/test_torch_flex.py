@@ -1,9 +1,10 @@
 """regard.attention beside PyTorch's FlexAttention, run eagerly on the CPU, where both can say the
 same: causal, sliding window, prefix, documents, softcap, ALiBi, bias, grouped heads."""
 import pytest
+from packages import needed
 
-torch = pytest.importorskip("torch")
-flex = pytest.importorskip("torch.nn.attention.flex_attention")
+torch = needed("torch")
+flex = needed("torch.nn.attention.flex_attention")
 
 import regard  # noqa: E402
 from torch_reference import normal  # noqa: E402
