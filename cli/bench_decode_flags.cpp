@@ -28,9 +28,33 @@ constexpr char kHelp[] =
     "  regard bench decode --prefix 7000 --rows 1,4\n";
 constexpr std::int64_t kSharedKeys = 7200, kKeys = 8192;
 
-std::int64_t at_least(const char* name, std::int64_t value, std::int64_t lowest) {
-  if (value < lowest) throw Error(fmt::format("{}: {} is below {}", name, value, lowest));
+/// What the numbers of a cache can be.
+std::int64_t in_range(const char* name, std::int64_t value) {
+  constexpr std::int64_t kMost = 0x7fffffff;
+  if (value < 1) throw Error(fmt::format("{}: {} is below 1", name, value));
+  if (value > kMost) throw Error(fmt::format("{}: {} is more than {}", name, value, kMost));
   return value;
+}
+
+/// So many times `bytes` can be counted.
+void require_room(const char* name, std::int64_t count, double bytes) {
+  constexpr double kMostBytes = 0x1p56;
+  if (double(count) * bytes <= kMostBytes) return;
+  throw Error(fmt::format("{}: {} of {:.4g} bytes each take more than {:.4g}", name, count, bytes,
+                          kMostBytes));
+}
+
+/// Of one query row a KV head.
+double query_bytes(const DecodeWorkload& workload) {
+  return double(element_bytes(workload.q_dtype)) * double(workload.kv_heads) *
+         double(workload.head_size);
+}
+
+void require_room(const DecodeWorkload& workload) {
+  require_room("--keys", workload.keys,
+               double(workload.kv_heads) *
+                   double(kv_token_bytes(workload.types, workload.head_size, workload.head_size)));
+  require_room("--rows", workload.rows, query_bytes(workload));
 }
 
 template <class T>
@@ -69,8 +93,8 @@ void add_lists(CLI::App& app, DecodeFlags& flags) {
                      flags.page_tokens.push_back(
                          tokens == "contiguous"
                              ? 0
-                             : at_least("--page-tokens",
-                                        parse_integers("--page-tokens", tokens, ',').front(), 1));
+                             : in_range("--page-tokens",
+                                        parse_integers("--page-tokens", tokens, ',').front()));
                    }
                  });
   add_each_value(
@@ -116,9 +140,9 @@ Page decode_page(const std::vector<std::string>& groups) {
 std::vector<DecodeWorkload> grid_of(const DecodeFlags& flags,
                                     const std::vector<std::int64_t>& threads) {
   DecodeWorkload workload;
-  workload.kv_heads = at_least("--kv-heads", flags.kv_heads.value_or(8), 1);
-  workload.keys = at_least("--keys", flags.keys.value_or(flags.prefix ? kSharedKeys : kKeys), 1);
-  workload.head_size = at_least("--head-size", flags.head_size.value_or(128), 1);
+  workload.kv_heads = in_range("--kv-heads", flags.kv_heads.value_or(8));
+  workload.keys = in_range("--keys", flags.keys.value_or(flags.prefix ? kSharedKeys : kKeys));
+  workload.head_size = in_range("--head-size", flags.head_size.value_or(128));
   std::vector<DecodeWorkload> grid;
   for (const std::int64_t count : threads) {
     workload.threads = int(count);
@@ -132,7 +156,8 @@ std::vector<DecodeWorkload> grid_of(const DecodeFlags& flags,
           for (const DType q_dtype : or_else(flags.q_dtypes, DType::f32)) {
             workload.q_dtype = q_dtype;
             for (const std::int64_t rows : or_else(flags.rows, std::int64_t{1})) {
-              workload.rows = at_least("--rows", rows, 1);
+              workload.rows = in_range("--rows", rows);
+              require_room(workload);
               grid.push_back(workload);
             }
           }
@@ -146,8 +171,9 @@ std::vector<DecodeWorkload> grid_of(const DecodeFlags& flags,
 SharedWorkload shared_of(const DecodeFlags& flags, const DecodeWorkload& each) {
   SharedWorkload workload;
   workload.each = each;
-  workload.prefix = at_least("--prefix", *flags.prefix, 1);
-  workload.sequences = at_least("--sequences", flags.sequences.value_or(8), 1);
+  workload.prefix = in_range("--prefix", *flags.prefix);
+  workload.sequences = in_range("--sequences", flags.sequences.value_or(8));
+  require_room("--sequences", workload.sequences, double(each.rows) * query_bytes(each));
   if (workload.prefix >= each.keys) {
     throw Error(
         fmt::format("--prefix: {} is not below the {} of --keys", workload.prefix, each.keys));

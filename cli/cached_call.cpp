@@ -28,7 +28,7 @@ std::int64_t layers_of(const DecodeWorkload& workload) {
   require(describe_machine(machine));
   const std::int64_t last = machine.cache_bytes.back();
   const std::int64_t others = 4 * (last > 0 ? last : kUnknownCache);
-  return 1 + (others + workload.bytes() - 1) / workload.bytes();
+  return 2 + (others - 1) / workload.bytes();
 }
 
 /// `tokens` is those of a page, or of the longest sequence for a contiguous cache.

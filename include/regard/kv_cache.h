@@ -41,14 +41,19 @@ constexpr std::int64_t kv_block(KvType type) noexcept {
   return type < KvType::int8_32 ? 1 : 32;
 }
 
-/// Bytes of a row of `columns` elements, scales in their own array not counted.
+/// Bytes of a row of `columns` elements, from 0 on, scales in their own array not counted;
+/// INT64_MAX where they leave 64 bits.
 constexpr std::int64_t kv_row_bytes(KvType type, std::int64_t columns) noexcept {
+  const auto times = [](std::int64_t count, std::int64_t bytes) {
+    return count > INT64_MAX / bytes ? INT64_MAX : count * bytes;
+  };
+  if (columns < 0) return 0;
   switch (type) {
     case KvType::f32:
-      return 4 * columns;
+      return times(columns, 4);
     case KvType::f16:
     case KvType::bf16:
-      return 2 * columns;
+      return times(columns, 2);
     case KvType::fp8_e4m3:
     case KvType::fp8_e5m2:
     case KvType::int8:
@@ -57,7 +62,7 @@ constexpr std::int64_t kv_row_bytes(KvType type, std::int64_t columns) noexcept 
     case KvType::int4_32:
       return columns / 2;
     case KvType::q8_0:
-      return columns / 32 * 34;
+      return times(columns / 32, 34);
     case KvType::q4_0:
       return columns / 32 * 18;
   }

@@ -54,9 +54,9 @@ Status check_options(const KvCacheOptions& options) {
   if (status.ok()) status = check_range("pages", options.pages, 1);
   if (status.ok()) status = check_ring(options);
   if (status.ok() && pool_bytes(options) < 0) {
-    status =
-        invalid("pages: " + to_string(options.pages) + " of " + to_string(options.page_tokens) +
-                " tokens of " + to_string(options.kv_heads) + " heads leave the address space");
+    status = invalid("pages: " + to_string(options.pages) + " of " +
+                     to_string(options.page_tokens) + " tokens of " + to_string(options.kv_heads) +
+                     " heads take more than " + to_string(kMostBytes) + " bytes");
   }
   return status;
 }

@@ -12,8 +12,6 @@ namespace regard::cache {
 namespace {
 
 constexpr std::int64_t kHugePage = std::int64_t{1} << 21;
-/// No address space holds more, and sums of a few stay far inside 64 bits.
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 56;
 
 constexpr std::int64_t round_up(std::int64_t bytes, std::int64_t step) noexcept {
   return (bytes + step - 1) / step * step;

@@ -61,8 +61,11 @@ class PagePool {
 /// Pages begin on borders of so many bytes.
 inline constexpr std::int64_t kPageAlignment = 64;
 
-/// Bytes of K, V and scales of all pages, padding included, or -1 where they do not fit an address
-/// space.
+/// No address space holds more, and sums of a few stay far inside 64 bits.
+inline constexpr std::int64_t kMostBytes = std::int64_t{1} << 56;
+
+/// Bytes of K, V and scales of all pages, padding included, or -1 where they are more than
+/// kMostBytes.
 std::int64_t pool_bytes(const KvCacheOptions& options) noexcept;
 
 /// Where the row of a token lies, and its scales; null where the type has none apart.

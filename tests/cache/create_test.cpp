@@ -37,6 +37,20 @@ TEST(Create, RefusesSizesOutOfRange) {
   expect_refused(&O::pages, kHuge, "pages: 9223372036854775807 is not in [1, 2147483647]");
 }
 
+// Where a row's bytes would leave 64 bits, and where they would wrap to a number that looks right.
+TEST(Create, RefusesHeadsWhoseRowsLeave64Bits) {
+  for (int n = 0; n <= int(KvType::q4_0); ++n) {
+    for (const std::int64_t size : {kHuge / 32 * 32, kHuge / 2 + 1, kHuge / 4 + 1}) {
+      KvCacheOptions options = small_options();
+      options.k_type = options.v_type = KvType(n);
+      options.k_head_size = 32;
+      options.v_head_size = size;
+      expect_refused(options,
+                     "v_head_size: " + std::to_string(size) + " is not in [1, 2147483647]");
+    }
+  }
+}
+
 TEST(Create, RefusesRingsThatContradictThemselves) {
   using O = KvCacheOptions;
   expect_refused(&O::window, 0, "window: 0 is neither -1 (all) nor in [1, 2147483647]");
@@ -88,6 +102,11 @@ TEST(Create, RefusesPoolsOfNoAddressSpace) {
       }
     }
   }
+  KvCacheOptions options = small_options(most);
+  options.kv_heads = most;
+  expect_refused(options,
+                 "pages: 2147483647 of 16 tokens of 2147483647 heads take more than "
+                 "72057594037927936 bytes");
 }
 
 TEST(Create, SaysHowManyBytesTheSystemRefuses) {

@@ -44,6 +44,19 @@ TEST(KvRows, OfGgmlBlocks) {
   EXPECT_EQ(q8.scale_page_bytes + q4.scale_page_bytes, 0);
 }
 
+TEST(KvRows, OfMoreColumnsThan64BitsHaveBytesFor) {
+  EXPECT_EQ(kv_row_bytes(KvType::f32, INT64_MAX / 4), INT64_MAX / 4 * 4);
+  EXPECT_EQ(kv_row_bytes(KvType::f32, INT64_MAX / 4 + 1), INT64_MAX);
+  EXPECT_EQ(kv_row_bytes(KvType::bf16, INT64_MAX / 2 + 1), INT64_MAX);
+  EXPECT_EQ(kv_row_bytes(KvType::q8_0, INT64_MAX / 34 * 32), INT64_MAX / 34 * 34);
+  EXPECT_EQ(kv_row_bytes(KvType::q8_0, INT64_MAX), INT64_MAX);
+  EXPECT_EQ(kv_row_bytes(KvType::int4_32, INT64_MAX), INT64_MAX / 2);
+  EXPECT_EQ(kv_row_bytes(KvType::f32, INT64_MIN), 0);
+  const KvRows rows = kv_rows_hnd(nullptr, KvType::f32, 2, 16, INT64_MAX / 4 + 1);
+  EXPECT_EQ(rows.token_bytes, INT64_MAX);
+  EXPECT_EQ(rows.page_bytes, INT64_MAX);
+}
+
 /// Token t of a head, read through the view.
 std::vector<float> row_of(const KvView& view, const KvRows& rows, std::size_t n, std::int64_t head,
                           std::int64_t t) {
