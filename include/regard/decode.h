@@ -40,8 +40,9 @@ REGARD_API Status decode(const Context& context, const ConstTensor& q, const KvC
                          std::span<const std::int64_t> sequences, const DecodeRows& rows,
                          const Outputs& outputs, const Options& options = {}) noexcept;
 
-/// How `decode` would serve the same arguments, and how much `scratch` it takes; tiles are not
-/// counted. No tensor memory is touched.
+/// How `decode` would serve the same arguments, and how much `scratch` it takes. A tile is a pass
+/// of rows and a block of keys; those of keys that sequences share count once for the rows of all.
+/// No tensor memory is touched.
 REGARD_API Status explain_decode(const Context& context, const ConstTensor& q, const KvView& cache,
                                  const DecodeRows& rows, const Outputs& outputs,
                                  const Options& options, Explanation& explanation) noexcept;

@@ -56,12 +56,15 @@ Status explain_call(const Context& context, const Inputs& in, const Outputs& out
   if (!status.ok()) return status;
   const plan::DecodePlan& plan = prepared.plan;
   const problem::Problem& p = prepared.call.problem;
+  const plan::TileCount tiles = plan::count_tiles(prepared.source(), plan);
   explanation = {
       .path = Path::decode,
       .path_reason = "keys are in a cache",
       .unit = dispatch::chosen().isa->table->direct_f32->unit,
       .isa = dispatch::chosen().isa->name,
       .isa_reason = dispatch::chosen().reason,
+      .tiles_visited = tiles.visited,
+      .tiles_total = tiles.total,
       .scratch_bytes = plan.scratch_bytes,
       .score_reason = plan::has_general_scores(p) ? "general: options on every pair"
                                                   : "plain: scale, causal, window, lengths, tree",

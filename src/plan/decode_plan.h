@@ -13,6 +13,13 @@
 
 namespace regard::plan {
 
+/// Tiles of rows x keys that are computed, and all there would be if every row saw every key.
+/// Intervals alone count: a mask or a bias may hide more.
+struct TileCount {
+  std::int64_t visited = 0;
+  std::int64_t total = 0;
+};
+
 /// What is decoded: a problem whose keys lie in its own k and v, or in a cache.
 struct DecodeSource {
   const problem::Problem& problem;
@@ -67,6 +74,10 @@ struct DecodePlan {
 /// `threads` is what the context has.
 DecodePlan make_decode_plan(const DecodeSource& source, const contract::KernelTable& table,
                             int threads);
+
+/// Tiles of a pass of rows and a block of keys; those that sequences share count once for all rows.
+/// An item takes all its passes through a block that one of their rows sees.
+TileCount count_tiles(const DecodeSource& source, const DecodePlan& plan);
 
 /// Fills what the tasks of a call share: ranges, trees and sequences, in `scratch`.
 void fill_decode(const DecodeSource& source, const DecodePlan& plan, std::byte* scratch) noexcept;

@@ -58,12 +58,7 @@ double count_passes(const problem::Problem& problem, const Plan& plan) noexcept;
 /// `threads` is what the context has; the call may ask for fewer.
 Plan make_plan(const problem::Problem& problem, const contract::KernelTable& table, int threads);
 
-/// Tiles of rows x keys that the main phase computes, and all there would be if every row saw
-/// every key. Intervals alone count: a mask or a bias may hide more. Costs one pass over the rows.
-struct TileCount {
-  std::int64_t visited = 0;
-  std::int64_t total = 0;
-};
+/// Of the main phase. Costs one pass over the rows.
 TileCount count_tiles(const problem::Problem& problem, const Plan& plan) noexcept;
 
 }  // namespace regard::plan

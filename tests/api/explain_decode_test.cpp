@@ -57,14 +57,21 @@ TEST(ExplainDecode, SaysHowMuchScratchACacheTakes) {
   EXPECT_EQ(decoding.run().code(), StatusCode::invalid_argument);
 }
 
-// Tiles of decode over a cache are not counted, so that no share of them is printed.
-TEST(ExplainDecode, PrintsWhatIsKnownAlone) {
+// 70 tokens are a block of 64 keys and one of 6, for each of two KV heads.
+TEST(ExplainDecode, CountsBlocksThatRowsSee) {
   Decoding decoding;
   Explanation explanation;
   ASSERT_TRUE(decoding.explain(explanation).ok());
+  EXPECT_EQ(explanation.tiles_visited, 4);
+  EXPECT_EQ(explanation.tiles_total, 4);
+  decoding.options.causal = Causal::bottom_right;
+  decoding.options.window = {5, 0};
+  ASSERT_TRUE(decoding.explain(explanation).ok());
+  EXPECT_EQ(explanation.tiles_visited, 2);
+  EXPECT_EQ(explanation.tiles_total, 4);
   const std::string text = to_text(explanation);
   EXPECT_NE(text.find("keys are in a cache"), std::string::npos) << text;
-  EXPECT_EQ(text.find("visited"), std::string::npos) << text;
+  EXPECT_NE(text.find("visited   2 of 4 tiles (50.0%), 1 passes"), std::string::npos) << text;
 }
 
 TEST(ExplainDecode, RefusesWhatDecodeRefuses) {
