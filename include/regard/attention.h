@@ -55,7 +55,9 @@ REGARD_API Status forward_varlen(const Context& context, const ConstTensor& q, c
 struct Explanation {
   Path path = Path::automatic;
   std::string path_reason;
-  std::string unit;  ///< what multiplies: "fma", "dot", "tile", or one emulated; see measure_peak
+  /// What multiplies, on path decode queries and keys: "fma", "dot", "tile", or one emulated; see
+  /// measure_peak.
+  std::string unit;
   std::string isa;
   std::string isa_reason;
   int threads = 1;

@@ -9,6 +9,7 @@ namespace regard {
 /// Sets how `decode` cuts the work; its items come on top of those that are there.
 inline void add_decode(const plan::DecodePlan& plan, Explanation& explanation) {
   explanation.threads = plan.workers > explanation.threads ? plan.workers : explanation.threads;
+  if (explanation.path == Path::decode) explanation.unit = plan.kernel->unit;
   explanation.rows_per_tile = plan.kernel->rows_per_pass;
   explanation.keys_per_tile = plan.kernel->keys_per_block;
   explanation.keys_per_block = plan.kernel->keys_per_block;

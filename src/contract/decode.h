@@ -84,6 +84,7 @@ struct DecodeEnd {
 
 /// One compiled loop.
 struct DecodeKernel {
+  const char* unit = "";  ///< what multiplies queries and keys, for people: fma, dot
   void (*run)(const DecodeTask&) noexcept = nullptr;
   void (*finish)(const DecodeEnd&) noexcept = nullptr;
   std::int64_t rows_per_pass = 0;

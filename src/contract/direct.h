@@ -90,6 +90,7 @@ struct DirectKernel {
   bool emulated = false;  ///< right, but slower than the loop of f32
   void (*run)(const DirectTask&) noexcept = nullptr;       ///< rows: everything but key masses
   void (*run_mass)(const DirectTask&) noexcept = nullptr;  ///< masses of keys over all rows
+  std::int64_t few_rows = 0;  ///< most rows that share a KV head for which decode is quicker
   std::int64_t rows_per_group = 0;
   std::int64_t rows_per_vector = 0;  ///< items, and groups within them, are cut at multiples of it
   std::int64_t keys_per_tile = 0;

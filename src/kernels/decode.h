@@ -281,7 +281,8 @@ void run_decode(const contract::DecodeTask& task) noexcept {
 
 template <class T, class Formats>
 constexpr contract::DecodeKernel decode_kernel() {
-  return {.run = run_decode<T, Formats>,
+  return {.unit = Formats::kUnit,
+          .run = run_decode<T, Formats>,
           .finish = finish_decode<T, Formats>,
           .rows_per_pass = kPassRows<T>,
           .most_passes = DecodeRun<T>::kMostPasses,

@@ -80,6 +80,8 @@ constexpr void for_each_loader(const F& f) {
 /// Rows of any format: loops of its loader, or those of T, since such rows are converted.
 template <class T>
 struct AnyRows {
+  static constexpr const char* kUnit = "fma";
+
   static const RowLoops<T>& values(contract::RowFormat format) {
     const RowLoops<T>* found = &kRowLoops<T, NativeRows<T>>;
     if constexpr (sizeof(T) == 4) {
@@ -106,6 +108,8 @@ struct AnyRows {
 /// Queries, keys and values of one type of 16 bits, whose pairs the ISA multiplies.
 template <contract::RowFormat kFormat>
 struct PairedRows {
+  static constexpr const char* kUnit = "dot";
+
   static const RowLoops<float>& keys(contract::RowFormat) {
     return kRowLoops<float, PairLoader<kFormat>>;
   }

@@ -95,6 +95,7 @@ inline constexpr contract::DirectKernel kDirectKernel = {
     .emulated = U::kEmulated,
     .run = run_direct<U>,
     .run_mass = run_mass<U>,
+    .few_rows = U::kFewRows,
     .rows_per_group = DirectShape<U>::kWidth,
     .rows_per_vector = DirectShape<U>::kLanes* U::kVectorStep,
     .keys_per_tile = DirectShape<U>::kKeys,

@@ -42,39 +42,33 @@ contract::DirectLayout make_layout(const Problem& p, const DirectKernel& kernel)
   return layout;
 }
 
-// Most rows that share a KV head for which decode is the faster path: up to there it took 0.2 to
-// 1.0 of the time of the others, for 64 to 8,192 keys. f64 and units of bf16 pass it earlier.
-constexpr std::int64_t kFewRows = 8;
-constexpr std::int64_t kFewRowsBesideUnits = 4;
-
-/// By shape, type, precision and ISA alone.
+/// By shape, type, precision and ISA alone. Weights and statistics of few rows come from the loop
+/// that more rows would take.
 void choose_path(const Problem& p, const contract::KernelTable& table, Plan& plan) {
   const bool fits = p.dtype == DType::bf16 && p.precision == Precision::default_;
   const bool unit = fits && !table.tiles_bf16->emulated;
+  const contract::DirectKernel* direct =
+      p.compute == DType::f64 ? table.direct_f64 : table.direct_f32;
   if (p.path != Path::automatic) {
     plan.path = p.path;
     plan.path_reason = "asked for";
     plan.decode_rows = p.path == Path::decode ? INT64_MAX : 0;
-  } else {
-    plan.decode_rows = unit || p.compute == DType::f64 ? kFewRowsBesideUnits : kFewRows;
-    if (p.sq * p.group <= plan.decode_rows) {
-      plan.path = Path::decode;
-      plan.path_reason = "few query rows share a KV head";
-    } else if (unit) {
-      plan.path = Path::tiles;
-      plan.path_reason = "bf16 in, and a unit that multiplies it";
-    } else {
-      plan.path_reason =
-          !fits ? p.dtype == DType::bf16 ? "precision high keeps weights f32" : "tiles are for bf16"
-                : "this ISA has no unit for products of bf16";
-    }
+    plan.kernel = p.path == Path::tiles ? table.tiles_bf16 : direct;
+    return;
   }
-  // Weights and statistics of few rows come from the loop that more rows would take.
-  const bool tiles =
-      plan.path == Path::tiles || (plan.path == Path::decode && p.path == Path::automatic && unit);
-  plan.kernel = tiles                     ? table.tiles_bf16
-                : p.compute == DType::f64 ? table.direct_f64
-                                          : table.direct_f32;
+  plan.kernel = unit ? table.tiles_bf16 : direct;
+  plan.decode_rows = plan.kernel->few_rows;
+  if (p.sq * p.group <= plan.decode_rows) {
+    plan.path = Path::decode;
+    plan.path_reason = "few query rows share a KV head";
+  } else if (unit) {
+    plan.path = Path::tiles;
+    plan.path_reason = "bf16 in, and a unit that multiplies it";
+  } else {
+    plan.path_reason =
+        !fits ? p.dtype == DType::bf16 ? "precision high keeps weights f32" : "tiles are for bf16"
+              : "this ISA has no unit for products of bf16";
+  }
 }
 
 int count_workers(const Problem& p, int threads) {

@@ -94,6 +94,9 @@ TEST(Explain, NamesTheUnit) {
   EXPECT_EQ(automatic.unit, has_unit ? tiles.unit : "fma");
   EXPECT_EQ(tiles.unit, unit_of_bf16(tiles.isa));
   EXPECT_EQ(direct.unit, "fma");
+  const ProblemShape row{1, 2, 1, 1, 70, 64, 64};
+  EXPECT_EQ(ask({.shape = row, .dtype = DType::bf16}).unit, has_unit ? "dot" : "fma");
+  EXPECT_EQ(ask({.shape = row, .dtype = DType::f16}).unit, "fma");
   EXPECT_NE(to_text(tiles).find("unit      " + tiles.unit), std::string::npos);
   EXPECT_NE(to_text(tiles).find("path      tiles (asked for)"), std::string::npos);
 }

@@ -79,11 +79,16 @@ TEST(Paths, DoNotDependOnKeysHeadsOrOutputs) {
   }
 }
 
-// Up to eight rows a KV head, four where the type has a faster unit or half the lanes.
+// Up to eight rows a KV head, four where the type has tiles or half the lanes. Pairs of bf16 are
+// multiplied where the ISA can.
 TEST(Paths, TakeDecodeForFewRows) {
   for (const dispatch::Isa& isa : dispatch::isas()) {
     for (const DType dtype : kTypes) {
-      const bool four = dtype == DType::f64 || (dtype == DType::bf16 && has_unit(isa));
+      const bool pairs = dtype == DType::bf16 && has_unit(isa);
+      const bool four = dtype == DType::f64 || (pairs && std::string(isa.name) == "amx");
+      const contract::DecodeKernel* loop = dtype == DType::f64 ? isa.table->decode_f64
+                                           : pairs             ? isa.table->decode_bf16
+                                                               : isa.table->decode_f32;
       for (const std::int64_t group : {1, 2, 4}) {
         for (const std::int64_t sq : {0, 1, 2, 3, 4, 5, 8, 9}) {
           const Planned p(
@@ -91,7 +96,10 @@ TEST(Paths, TakeDecodeForFewRows) {
               isa);
           const bool few = sq * group <= (four ? 4 : 8);
           EXPECT_EQ(p.plan.path == Path::decode, few) << isa.name << sq << ' ' << group;
-          EXPECT_EQ(p.plan.decode.has_value(), few);
+          ASSERT_EQ(p.plan.decode.has_value(), few);
+          if (few) {
+            EXPECT_EQ(p.plan.decode->kernel, loop);
+          }
           EXPECT_EQ(p.plan.main.items > 0, !few);
         }
       }
