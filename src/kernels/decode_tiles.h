@@ -1,6 +1,6 @@
 // Where the rows of a tile are read: in place by whole vectors where a loader knows the format,
 // into the next row where the head does not fill them; else copied first, 16 keys at a time, as
-// stored and padded with zeros, or converted to T.
+// stored and padded with zeros, or converted to T. And where the rows lie that are needed soon.
 #pragma once
 
 #include <cstdint>
@@ -91,6 +91,42 @@ void read_tile(const contract::KeyRows& rows, const contract::DecodeSequence& se
       copy_row(rows, reader.shape, row, reader.columns, target, scales);
     }
   }
+}
+
+/// K or V of one head of a task.
+struct HeadRows {
+  std::int64_t head = 0;
+  const contract::KeyRows contract::DecodeSequence::*which = &contract::DecodeSequence::k;
+};
+
+inline constexpr std::int64_t kStreamBytes = 16384;  // until the CPU's own streams keep ahead
+
+/// Goes on from the end of a block: to the next head, from the last one's keys to the first one's
+/// values, from these to the keys of the next block. One head looks ahead in the same rows.
+inline void enter_next(const contract::DecodeTask& task, Keys block, HeadRows& rows,
+                       std::int64_t& key) {
+  using contract::DecodeSequence;
+  if (task.heads == 1) return;
+  const bool last = rows.head + 1 == task.heads;
+  const bool values = rows.which == &DecodeSequence::v;
+  if (!(last && values)) key -= block.end - block.begin;
+  if (last) rows.which = values ? &DecodeSequence::k : &DecodeSequence::v;
+  rows.head = last ? 0 : rows.head + 1;
+}
+
+/// Where the rows lie that are needed soon, and how many of their lines to ask for. One query reads
+/// its rows from end to end, which the CPU's own streams follow: one line in four keeps them ahead.
+/// In the first bytes of a page of one head they have to find it first, and several queries compute
+/// so long on a line that they fall behind.
+inline void look_ahead(const contract::DecodeTask& task, HeadRows rows, Keys block,
+                       std::int64_t key, int width, TileRows& tile) {
+  key += kKeysAhead;
+  if (key >= block.end) enter_next(task, block, rows, key);
+  if (key + kTileKeys > task.key_end) return;
+  const contract::DecodeSequence& sequence = task.sequences[rows.head * task.head_step];
+  const KeyPlace there = place_of(sequence, key);
+  tile.ahead = row_at(sequence.*rows.which, there).data - tile.data;
+  tile.sparse = width == 1 && (task.heads > 1 || there.row * tile.step >= kStreamBytes);
 }
 
 }  // namespace regard::REGARD_ISA
