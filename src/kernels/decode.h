@@ -196,13 +196,17 @@ void read_tiles(const DecodeRun<T>& run, const RowReader& reader, HeadRows rows,
                 std::uint64_t seen, TileRows (&tiles)[kTiles]) {
   const contract::DecodeSequence& sequence = run.task.sequences[rows.head * run.task.head_step];
   const bool next = reader.in_place && reader.beyond > 0 && sees_next(run, rows.head, block);
+  KeyPlace place = place_of(sequence, block.begin);
   for (int t = 0; t < kTiles; ++t) {
     const std::int64_t key = block.begin + t * kTileKeys;
+    tiles[t].data = nullptr;
+    if (key >= block.end) continue;
+    if (t > 0) place = next_tile(sequence, place, key);
     auto bits = std::uint32_t(seen >> (t * kTileKeys) & 0x1ffff);
     if (t == kTiles - 1 && next) bits |= 0x10000;
-    read_tile<T>(sequence.*rows.which, sequence, reader, key, bits, t, tiles[t]);
+    read_tile<T>(sequence.*rows.which, sequence, reader, key, place, bits, t, tiles[t]);
     if (tiles[t].data && reader.in_place) {
-      look_ahead(run.task, rows, block, key, run.passes[0].width, tiles[t]);
+      look_ahead(run.task, rows, block, key, place, run.passes[0].width, tiles[t]);
     }
   }
 }

@@ -65,12 +65,18 @@ std::int64_t passes_of_head(const DecodePlan& plan) {
 
 /// A page holds the rows of its heads one after another, and memory gives most where it is read
 /// from end to end: heads of pages up to a block go together as long as the workers have enough
-/// items. `items` are those of one head, in the phase that has fewer.
+/// items. Where a head's block has few bytes, its arithmetic counts for more, and every line is
+/// better asked for. `items` are those of one head, in the phase that has fewer.
 std::int64_t heads_together(const DecodeSource& source, const DecodePlan& plan,
                             std::int64_t items) {
   constexpr std::int64_t kItemsPerWorker = 4;
+  constexpr std::int64_t kLeastBytes = 16384;
   const Problem& p = source.problem;
-  if (!source.cache || source.cache->page_tokens > plan.kernel->keys_per_block) return 1;
+  const std::int64_t block = plan.kernel->keys_per_block;
+  if (!source.cache || source.cache->page_tokens > block) return 1;
+  const KvRows& rows = source.cache->k;
+  const bool one_after_another = rows.head_bytes == source.cache->page_tokens * rows.token_bytes;
+  if (!one_after_another || block * rows.token_bytes < kLeastBytes) return 1;
   const std::int64_t most = std::min(p.kv_heads, plan.kernel->most_passes / passes_of_head(plan));
   return std::max(std::min(p.kv_heads * items / (kItemsPerWorker * plan.workers), most),
                   std::int64_t{1});
