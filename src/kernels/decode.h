@@ -1,5 +1,6 @@
-// The decode loop: one chunk of keys for a few query rows. Blocks of 64 keys in ascending order; in
-// each, passes of up to eight rows take the block's keys, then its values, while they are near.
+// The decode loop: one chunk of keys for a few query rows of some heads. Blocks of 64 keys in
+// ascending order; in each, passes of up to eight rows take the block's keys, then its values,
+// while they are near.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +27,10 @@ struct DecodeRun {
   const RowLoops<T>* value_loops;
   RowReader k, v;
   DecodeScore<T> how;
-  T query_factor, rest;  ///< rest is left to the scores
-  DecodePass<T> passes[kMostPasses];
-  int pass_count = 0;
-  alignas(64) T kept[kChunk];  ///< as Queries has it
+  T query_factor, rest;               ///< rest is left to the scores
+  DecodePass<T> passes[kMostPasses];  ///< head by head
+  int pass_count = 0;                 ///< of one head
+  alignas(64) T kept[kChunk];         ///< as Queries has it
 
   DecodeRun(const contract::DecodeTask& decode_task, const RowLoops<T>& keys,
             const RowLoops<T>& values)
@@ -47,6 +48,7 @@ struct DecodeRun {
       query_factor = split.power;
       rest = split.rest;
     }
+    pass_count = int(ceil_to(task.row_end - task.row_begin, kPassRows<T>) / kPassRows<T>);
     if (k.padded == k.columns) return;
     T ones[kChunk] = {};
     const std::int64_t count = k.columns - (k.padded - key_loops->columns);
@@ -133,24 +135,25 @@ void save_pass(const DecodeRun<T>& run, const DecodePass<T>& pass) {
   }
 }
 
-/// Cuts the task's rows into passes.
+/// Cuts the task's rows of one head into passes.
 template <class T>
-void add_passes(DecodeRun<T>& run) {
+void add_passes(DecodeRun<T>& run, std::int64_t head) {
   const contract::DecodeTask& task = run.task;
-  std::byte* memory = task.scratch + task.layout.passes_bytes;
+  const contract::DecodeSequence* sequences = task.sequences + head * task.head_step;
   std::int64_t sequence = 0;
   std::int64_t first = 0;  // row of the task where the sequence begins
-  for (std::int64_t begin = task.row_begin; begin < task.row_end;) {
-    DecodePass<T>& pass = run.passes[run.pass_count++];
+  std::int64_t at = head * run.pass_count;
+  for (std::int64_t begin = task.row_begin; begin < task.row_end; ++at) {
+    std::byte* memory = task.scratch + task.layout.passes_bytes + at * task.layout.pass_size_bytes;
+    DecodePass<T>& pass = run.passes[at];
     pass = DecodePass<T>(memory, run.k.padded, run.how.score->bias.data);
-    memory += task.layout.pass_size_bytes;
     pass.count = int(smaller(kPassRows<T>, task.row_end - begin));
     while (pass.width < pass.count) pass.width *= 2;
     for (int r = 0; r < pass.count; ++r, ++begin) {
-      while (begin - first >= task.sequences[sequence].rows) {
-        first += task.sequences[sequence++].rows;
+      while (begin - first >= sequences[sequence].rows) {
+        first += sequences[sequence++].rows;
       }
-      const contract::DecodeSequence& own = task.sequences[sequence];
+      const contract::DecodeSequence& own = sequences[sequence];
       const std::int64_t row = begin - first;
       const std::int64_t i = row / task.group;
       pass.rows[r] = {&own, row, row % task.group, i, own.lo[i], own.hi[i]};
@@ -169,9 +172,9 @@ template <class T, int kWidth = 1, class F>
 }
 
 template <bool kGeneral, class T>
-void weigh(const DecodeRun<T>& run, const DecodePass<T>& pass, Keys block, bool whole) {
+void weigh(const DecodeRun<T>& run, const DecodePass<T>& pass, Keys block) {
   with_width<T>(pass.width, [&]<int kWidth>() {
-    if (whole) {
+    if (pass.whole) {
       weigh_pass<kGeneral, true, T, kWidth>(pass, block, run.how, run.v.padded);
     } else {
       weigh_pass<kGeneral, false, T, kWidth>(pass, block, run.how, run.v.padded);
@@ -179,29 +182,17 @@ void weigh(const DecodeRun<T>& run, const DecodePass<T>& pass, Keys block, bool 
   });
 }
 
-inline constexpr std::int64_t kStreamBytes = 16384;  // until the CPU's own streams keep ahead
-
-/// Where the rows lie that are needed soon, and how many of their lines to ask for. One query reads
-/// its rows from end to end, which the CPU's own streams follow: one line in four keeps them ahead.
-/// In the first bytes of a page they have to find it first, and several queries compute so long on
-/// a line that they fall behind.
-inline void look_ahead(const contract::KeyRows& rows, const contract::DecodeSequence& sequence,
-                       std::int64_t key, int width, TileRows& tile) {
-  const KeyPlace there = place_of(sequence, key + kKeysAhead);
-  tile.ahead = row_at(rows, there).data - tile.data;
-  tile.sparse = width == 1 && there.row * tile.step >= kStreamBytes;
-}
-
 /// Whether some row sees the first key behind the block, so that it may be read. Masks are not
 /// looked at: with one the answer is no.
 template <class T>
-bool sees_next(const DecodeRun<T>& run, Keys block) {
+bool sees_next(const DecodeRun<T>& run, std::int64_t head, Keys block) {
   if (block.end >= run.task.key_end || run.how.score->mask.data || run.how.score->bias.data) {
     return false;
   }
+  const DecodePass<T>* passes = run.passes + head * run.pass_count;
   for (int n = 0; n < run.pass_count; ++n) {
-    for (int r = 0; r < run.passes[n].count; ++r) {
-      if (seen_keys(run.passes[n].rows[r], {block.end, block.end + 1}) != 0) return true;
+    for (int r = 0; r < passes[n].count; ++r) {
+      if (seen_keys(passes[n].rows[r], {block.end, block.end + 1}) != 0) return true;
     }
   }
   return false;
@@ -209,18 +200,21 @@ bool sees_next(const DecodeRun<T>& run, Keys block) {
 
 /// Reads the tiles of a block.
 template <class T>
-void read_tiles(const DecodeRun<T>& run, const RowReader& reader,
-                const contract::KeyRows contract::DecodeSequence::*rows, Keys block,
+void read_tiles(const DecodeRun<T>& run, const RowReader& reader, HeadRows rows, Keys block,
                 std::uint64_t seen, TileRows (&tiles)[kTiles]) {
-  const contract::DecodeSequence& sequence = run.task.sequences[0];
-  const bool next = reader.in_place && reader.beyond > 0 && sees_next(run, block);
+  const contract::DecodeSequence& sequence = run.task.sequences[rows.head * run.task.head_step];
+  const bool next = reader.in_place && reader.beyond > 0 && sees_next(run, rows.head, block);
+  KeyPlace place = place_of(sequence, block.begin);
   for (int t = 0; t < kTiles; ++t) {
     const std::int64_t key = block.begin + t * kTileKeys;
+    tiles[t].data = nullptr;
+    if (key >= block.end) continue;
+    if (t > 0) place = next_tile(sequence, place, key);
     auto bits = std::uint32_t(seen >> (t * kTileKeys) & 0x1ffff);
     if (t == kTiles - 1 && next) bits |= 0x10000;
-    read_tile<T>(sequence.*rows, sequence, reader, key, bits, t, tiles[t]);
-    if (tiles[t].data && reader.in_place && key + kKeysAhead + kTileKeys <= run.task.key_end) {
-      look_ahead(sequence.*rows, sequence, key, run.passes[0].width, tiles[t]);
+    read_tile<T>(sequence.*rows.which, sequence, reader, key, place, bits, t, tiles[t]);
+    if (tiles[t].data && reader.in_place) {
+      look_ahead(run.task, rows, block, key, place, run.passes[0].width, tiles[t]);
     }
   }
 }
@@ -230,34 +224,50 @@ inline int log_of(int width) {
   return __builtin_ctz(unsigned(width));
 }
 
-template <bool kGeneral, class T>
-void run_block(DecodeRun<T>& run, Keys block) {
+/// Which keys of a block some row of a head sees.
+template <class T>
+std::uint64_t some_seen(const DecodeRun<T>& run, std::int64_t head) {
+  const DecodePass<T>* passes = run.passes + head * run.pass_count;
   std::uint64_t some = 0;
   for (int n = 0; n < run.pass_count; ++n) {
-    DecodePass<T>& pass = run.passes[n];
-    look_at_keys(pass, block);
-    for (int r = 0; r < pass.count; ++r) some |= pass.seen[r];
+    for (int r = 0; r < passes[n].count; ++r) some |= passes[n].seen[r];
   }
+  return some;
+}
+
+/// From the keys of a block to the weights of a head.
+template <bool kGeneral, class T>
+void weigh_block(DecodeRun<T>& run, std::int64_t head, Keys block) {
+  DecodePass<T>* passes = run.passes + head * run.pass_count;
+  for (int n = 0; n < run.pass_count; ++n) look_at_keys(passes[n], block);
+  const std::uint64_t some = some_seen(run, head);
   if (some == 0) return;
   TileRows tiles[kTiles];
-  read_tiles(run, run.k, &contract::DecodeSequence::k, block, some, tiles);
-  bool whole[DecodeRun<T>::kMostPasses];
+  read_tiles(run, run.k, {head, &contract::DecodeSequence::k}, block, some, tiles);
   for (int n = 0; n < run.pass_count; ++n) {
-    DecodePass<T>& pass = run.passes[n];
+    DecodePass<T>& pass = passes[n];
     std::uint64_t every = ~std::uint64_t{0};
     for (int r = 0; r < pass.count; ++r) every &= pass.seen[r];
-    whole[n] = every == ~std::uint64_t{0};
+    pass.whole = every == ~std::uint64_t{0};
     const Queries<T> queries{pass.queries,
                              run.k.padded / (Simd<T>::kLanes * run.key_loops->lane_columns),
                              run.k.padded != run.k.columns ? run.kept : nullptr, run.rest};
     run.key_loops->score[log_of(pass.width)](tiles, queries, pass.scores);
-    weigh<kGeneral>(run, pass, block, whole[n]);
+    weigh<kGeneral>(run, pass, block);
   }
-  read_tiles(run, run.v, &contract::DecodeSequence::v, block, some, tiles);
+}
+
+/// Adds the values of a block to the outputs of a head.
+template <class T>
+void add_block(DecodeRun<T>& run, std::int64_t head, Keys block) {
+  const std::uint64_t some = some_seen(run, head);
+  if (some == 0) return;
+  TileRows tiles[kTiles];
+  read_tiles(run, run.v, {head, &contract::DecodeSequence::v}, block, some, tiles);
   for (int n = 0; n < run.pass_count; ++n) {
-    DecodePass<T>& pass = run.passes[n];
+    const DecodePass<T>& pass = run.passes[head * run.pass_count + n];
     run.value_loops->values[log_of(pass.width)](
-        {tiles, pass.scores, pass.seen, pass.out, run.v.padded / Simd<T>::kLanes}, whole[n]);
+        {tiles, pass.scores, pass.seen, pass.out, run.v.padded / Simd<T>::kLanes}, pass.whole);
   }
 }
 
@@ -265,7 +275,9 @@ template <bool kGeneral, class T>
 void run_keys(DecodeRun<T>& run) {
   const contract::DecodeTask& task = run.task;
   for (std::int64_t key = task.key_begin; key < task.key_end; key += kDecodeBlock) {
-    run_block<kGeneral>(run, {key, smaller(key + kDecodeBlock, task.key_end)});
+    const Keys block{key, smaller(key + kDecodeBlock, task.key_end)};
+    for (std::int64_t h = 0; h < task.heads; ++h) weigh_block<kGeneral>(run, h, block);
+    for (std::int64_t h = 0; h < task.heads; ++h) add_block(run, h, block);
   }
 }
 
@@ -274,9 +286,9 @@ void run_decode(const contract::DecodeTask& task) noexcept {
   const FlushDenormals flush;
   const contract::DecodeSequence& first = task.sequences[0];
   DecodeRun<T> run(task, Formats::keys(first.k.format), Formats::values(first.v.format));
-  add_passes(run);
+  for (std::int64_t head = 0; head < task.heads; ++head) add_passes(run, head);
   task.sequences[0].score.general ? run_keys<true>(run) : run_keys<false>(run);
-  for (int n = 0; n < run.pass_count; ++n) save_pass(run, run.passes[n]);
+  for (int n = 0; n < task.heads * run.pass_count; ++n) save_pass(run, run.passes[n]);
 }
 
 template <class T, class Formats>

@@ -66,6 +66,7 @@ struct DecodePass {
   T* out;               ///< (width, Dv padded), in the loader's order
   int count = 0;        ///< rows in use
   int width = 1;        ///< rows computed: a power of two
+  bool whole = false;   ///< all rows see the whole block
 
   static constexpr std::int64_t kFixedBytes =
       (kMost * std::int64_t{sizeof(DecodeRow) + sizeof(std::uint64_t) + sizeof(T)} +

@@ -1,6 +1,6 @@
 // Where the rows of a tile are read: in place by whole vectors where a loader knows the format,
 // into the next row where the head does not fill them; else copied first, 16 keys at a time, as
-// stored and padded with zeros, or converted to T.
+// stored and padded with zeros, or converted to T. And where the rows lie that are needed soon.
 #pragma once
 
 #include <cstdint>
@@ -38,6 +38,15 @@ inline KeyPlace place_of(const contract::DecodeSequence& sequence, std::int64_t 
   return {sequence.pages[key / sequence.page_keys], key % sequence.page_keys};
 }
 
+/// The place of the tile at `key`, from that of the one before it: a division takes as long as the
+/// products of a key.
+inline KeyPlace next_tile(const contract::DecodeSequence& sequence, KeyPlace before,
+                          std::int64_t key) {
+  const std::int64_t row = before.row + kTileKeys;
+  if (!sequence.pages || row < sequence.page_keys) return {before.page, row};
+  return place_of(sequence, key);
+}
+
 inline RowAt row_at(const contract::KeyRows& rows, KeyPlace place) {
   return {rows.data + place.page * rows.page + place.row * rows.row,
           rows.scales + place.page * rows.scale_page + place.row * rows.scale_row};
@@ -48,8 +57,8 @@ inline RowAt row_at(const contract::KeyRows& rows, KeyPlace place) {
 /// it: a whole one that is returned would be copied before its parts have arrived, which stalls.
 template <class T>
 void read_tile(const contract::KeyRows& rows, const contract::DecodeSequence& sequence,
-               const RowReader& reader, std::int64_t key, std::uint32_t seen, int index,
-               TileRows& tile) {
+               const RowReader& reader, std::int64_t key, KeyPlace place, std::uint32_t seen,
+               int index, TileRows& tile) {
   const auto goes_on = [&] {
     const bool page_ends = sequence.pages && (key + kTileKeys) % sequence.page_keys == 0;
     return (seen >> kTileKeys & 1) && !page_ends;
@@ -62,7 +71,7 @@ void read_tile(const contract::KeyRows& rows, const contract::DecodeSequence& se
     return;
   }
   if (in_place && seen == 0xffff) {
-    const RowAt first = row_at(rows, place_of(sequence, key));
+    const RowAt first = row_at(rows, place);
     tile.data = first.data;
     tile.step = rows.row;
     tile.scales = first.scales;
@@ -91,6 +100,46 @@ void read_tile(const contract::KeyRows& rows, const contract::DecodeSequence& se
       copy_row(rows, reader.shape, row, reader.columns, target, scales);
     }
   }
+}
+
+/// K or V of one head of a task.
+struct HeadRows {
+  std::int64_t head = 0;
+  const contract::KeyRows contract::DecodeSequence::*which = &contract::DecodeSequence::k;
+};
+
+inline constexpr std::int64_t kStreamBytes = 16384;  // until the CPU's own streams keep ahead
+
+/// Goes on from the end of a block: to the next head, from the last one's keys to the first one's
+/// values, from these to the keys of the next block.
+inline void enter_next(const contract::DecodeTask& task, Keys block, HeadRows& rows,
+                       std::int64_t& key) {
+  using contract::DecodeSequence;
+  const bool last = rows.head + 1 == task.heads;
+  const bool values = rows.which == &DecodeSequence::v;
+  if (!(last && values)) key -= block.end - block.begin;
+  if (last) rows.which = values ? &DecodeSequence::k : &DecodeSequence::v;
+  rows.head = last ? 0 : rows.head + 1;
+}
+
+/// Where the rows lie that are needed soon, and how many of their lines to ask for. One query reads
+/// its rows from end to end, which the CPU's own streams follow: one line in four keeps them ahead.
+/// In the first bytes of a page of one head they have to find it first, and several queries compute
+/// so long on a line that they fall behind.
+inline void look_ahead(const contract::DecodeTask& task, HeadRows rows, Keys block,
+                       std::int64_t key, KeyPlace there, int width, TileRows& tile) {
+  const contract::DecodeSequence* sequence = &task.sequences[rows.head * task.head_step];
+  key += kKeysAhead;
+  there.row += kKeysAhead;
+  const bool leaves = key >= block.end && task.heads > 1;
+  if (leaves) enter_next(task, block, rows, key);
+  if (key + kTileKeys > task.key_end) return;
+  if (leaves || (sequence->pages && there.row >= sequence->page_keys)) {
+    sequence = &task.sequences[rows.head * task.head_step];
+    there = place_of(*sequence, key);
+  }
+  tile.ahead = row_at(sequence->*rows.which, there).data - tile.data;
+  tile.sparse = width == 1 && (task.heads > 1 || there.row * tile.step >= kStreamBytes);
 }
 
 }  // namespace regard::REGARD_ISA

@@ -56,6 +56,32 @@ std::int64_t row_parts(const DecodePlan& plan, std::int64_t rows) {
   return divide_up(rows, plan.rows_per_item);
 }
 
+/// Most passes of an item and one KV head.
+std::int64_t passes_of_head(const DecodePlan& plan) {
+  std::int64_t rows = 1;
+  for (const SharedKeys& group : plan.groups) rows = std::max(rows, group.rows);
+  return divide_up(std::min(rows, plan.rows_per_item), plan.kernel->rows_per_pass);
+}
+
+/// A page holds the rows of its heads one after another, and memory gives most where it is read
+/// from end to end: heads of pages up to a block go together as long as the workers have enough
+/// items. Where a head's block has few bytes, its arithmetic counts for more, and every line is
+/// better asked for. `items` are those of one head, in the phase that has fewer.
+std::int64_t heads_together(const DecodeSource& source, const DecodePlan& plan,
+                            std::int64_t items) {
+  constexpr std::int64_t kItemsPerWorker = 4;
+  constexpr std::int64_t kLeastBytes = 16384;
+  const Problem& p = source.problem;
+  const std::int64_t block = plan.kernel->keys_per_block;
+  if (!source.cache || source.cache->page_tokens > block) return 1;
+  const KvRows& rows = source.cache->k;
+  const bool one_after_another = rows.head_bytes == source.cache->page_tokens * rows.token_bytes;
+  if (!one_after_another || block * rows.token_bytes < kLeastBytes) return 1;
+  const std::int64_t most = std::min(p.kv_heads, plan.kernel->most_passes / passes_of_head(plan));
+  return std::max(std::min(p.kv_heads * items / (kItemsPerWorker * plan.workers), most),
+                  std::int64_t{1});
+}
+
 void count_items(const DecodeSource& source, DecodePlan& plan) {
   const Problem& p = source.problem;
   const std::int64_t chunk = plan.kernel->keys_per_chunk;
@@ -64,7 +90,7 @@ void count_items(const DecodeSource& source, DecodePlan& plan) {
   std::int64_t items = 0;
   for (const SharedKeys& group : plan.groups) {
     plan.shared.starts.push_back(items);
-    items += p.kv_heads * divide_up(group.keys, chunk) * row_parts(plan, group.rows);
+    items += divide_up(group.keys, chunk) * row_parts(plan, group.rows);
   }
   plan.shared.starts.push_back(items);
   items = 0;
@@ -72,11 +98,17 @@ void count_items(const DecodeSource& source, DecodePlan& plan) {
     const std::int64_t keys = problem::key_count(p, n);
     const std::int64_t chunks = divide_up(keys, chunk) - plan.shared_keys[std::size_t(n)] / chunk;
     plan.own.starts.push_back(items);
-    items += p.kv_heads * chunks * row_parts(plan, decode_rows(source, n));
+    items += chunks * row_parts(plan, decode_rows(source, n));
     plan.finish.starts.push_back(n * p.kv_heads);
   }
   plan.own.starts.push_back(items);
   plan.finish.starts.push_back(p.batch * p.kv_heads);
+  const std::int64_t shared = plan.shared.items();
+  plan.heads_per_item = heads_together(source, plan, shared > 0 ? std::min(shared, items) : items);
+  const std::int64_t parts = divide_up(p.kv_heads, plan.heads_per_item);
+  for (DecodePhase* phase : {&plan.shared, &plan.own}) {
+    for (std::int64_t& start : phase->starts) start *= parts;
+  }
 }
 
 contract::DecodeLayout make_layout(const DecodeSource& source, const DecodePlan& plan) {
@@ -99,23 +131,20 @@ void take_scratch(const DecodeSource& source, DecodePlan& plan) {
   const DecodeKernel& kernel = *plan.kernel;
   plan.partial_size = kernel.partial_values + round_up(p.dv, kernel.columns_per_chunk);
   std::int64_t partials = 0;
-  std::int64_t most_rows = 1;
   for (std::int64_t n = 0; n < p.batch; ++n) {
     const std::int64_t rows = decode_rows(source, n);
     plan.partials.push_back(partials);
     partials += p.kv_heads * rows * divide_up(problem::key_count(p, n), kernel.keys_per_chunk) *
                 plan.partial_size;
   }
-  for (const SharedKeys& group : plan.groups) most_rows = std::max(most_rows, group.rows);
-  const std::int64_t passes =
-      divide_up(std::min(most_rows, plan.rows_per_item), kernel.rows_per_pass);
   const auto all_rows = std::int64_t(source.parents.size());
   plan.ranges_bytes = align(2 * std::int64_t{sizeof(std::int32_t)} * problem::stored_ranges(p));
   plan.trees_bytes = align(all_rows * std::int64_t{sizeof(std::uint64_t)});
   plan.sequences_bytes =
       align(p.batch * p.kv_heads * std::int64_t{sizeof(contract::DecodeSequence)});
   plan.partials_bytes = align(partials * kernel.element_bytes);
-  plan.worker_bytes = plan.layout.passes_bytes + passes * plan.layout.pass_size_bytes;
+  plan.worker_bytes = plan.layout.passes_bytes +
+                      plan.heads_per_item * passes_of_head(plan) * plan.layout.pass_size_bytes;
   plan.scratch_bytes = plan.ranges_bytes + plan.trees_bytes + plan.sequences_bytes +
                        plan.partials_bytes + plan.workers * plan.worker_bytes;
 }
@@ -145,7 +174,6 @@ DecodePlan make_decode_plan(const DecodeSource& source, const contract::KernelTa
   plan.kernel = choose_kernel(source, table);
   plan.rows_per_item = plan.kernel->rows_per_pass * plan.kernel->most_passes;
   group_sequences(source, plan);
-  count_items(source, plan);
   plan.layout = make_layout(source, plan);
   double work = 0;
   for (std::int64_t n = 0; n < p.batch; ++n) {
@@ -153,6 +181,7 @@ DecodePlan make_decode_plan(const DecodeSource& source, const contract::KernelTa
   }
   plan.workers = useful_workers(work * double(p.d + p.dv),
                                 p.threads > 0 ? std::min(p.threads, threads) : threads);
+  count_items(source, plan);
   const std::int64_t items = std::max({plan.shared.items(), plan.own.items(), std::int64_t{1}});
   plan.workers = int(std::min<std::int64_t>(plan.workers, items));
   take_scratch(source, plan);

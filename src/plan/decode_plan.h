@@ -45,7 +45,7 @@ struct SharedKeys {
   std::int64_t rows = 0;  ///< of the row space of one KV head, all sequences together
 };
 
-/// One phase: items of each group or sequence follow one another, KV head by KV head.
+/// One phase: items of each group or sequence follow one another, part by part of its KV heads.
 struct DecodePhase {
   enum class Kind : std::uint8_t { shared, own, finish };
   Kind kind = Kind::own;
@@ -63,6 +63,7 @@ struct DecodePlan {
   contract::DecodeLayout layout;
   std::int64_t partial_size = 0;     ///< elements of one
   std::int64_t rows_per_item = 0;    ///< most
+  std::int64_t heads_per_item = 1;   ///< KV heads, most
   std::int64_t ranges_bytes = 0;     ///< lo and hi of all rows, at the start of the scratch
   std::int64_t trees_bytes = 0;      ///< then a word a row
   std::int64_t sequences_bytes = 0;  ///< then contract::DecodeSequence, (KV heads, sequences)

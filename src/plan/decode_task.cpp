@@ -193,9 +193,12 @@ void run_decode_item(const DecodeSource& source, const DecodePlan& plan, const D
   const std::int64_t chunk = plan.kernel->keys_per_chunk;
   const std::int64_t chunks = divide_up(end, chunk) - begin / chunk;
   const std::int64_t rest = slot.at / chunks;
-  const std::int64_t heads = p.kv_heads;
-  contract::DecodeTask task{.sequences = parts.sequences + rest % heads * p.batch + group.first,
+  const std::int64_t head_parts = divide_up(p.kv_heads, plan.heads_per_item);
+  const std::int64_t head = rest % head_parts * plan.heads_per_item;
+  contract::DecodeTask task{.sequences = parts.sequences + head * p.batch + group.first,
                             .count = group.count,
+                            .heads = std::min(plan.heads_per_item, p.kv_heads - head),
+                            .head_step = p.batch,
                             .dims = p.d,
                             .value_dims = p.dv,
                             .group = p.group,
@@ -204,7 +207,7 @@ void run_decode_item(const DecodeSource& source, const DecodePlan& plan, const D
   task.key_begin = std::max(first, begin);
   task.key_end = std::min(first + chunk, end);
   task.resumes = task.key_begin > first;
-  task.row_begin = rest / heads * plan.rows_per_item;
+  task.row_begin = rest / head_parts * plan.rows_per_item;
   task.row_end = std::min(task.row_begin + plan.rows_per_item, group.rows);
   task.scratch = parts.workers + worker * plan.worker_bytes;
   plan.kernel->run(task);
