@@ -7,7 +7,6 @@
 #include <random>
 #include <vector>
 
-#include "command.h"
 #include "regard/tensor.h"
 
 namespace regard::cli {

@@ -1,14 +1,11 @@
 #include "timed_call.h"
 
-#include <algorithm>
 #include <chrono>
-#include <cstring>
 
 #include "command.h"
-#include "random.h"
-#include "regard/half.h"
 
 namespace regard::cli {
+
 TimedCall::TimedCall(const Workload& workload) : context_(workload.threads) {
   const BenchShape& shape = workload.shape;
   std::mt19937_64 engine(1);

@@ -55,9 +55,7 @@ REGARD_API Status forward_varlen(const Context& context, const ConstTensor& q, c
 struct Explanation {
   Path path = Path::automatic;
   std::string path_reason;
-  /// What multiplies, on path decode queries and keys: "fma", "dot", "tile", or one emulated; see
-  /// measure_peak.
-  std::string unit;
+  std::string unit;  ///< what multiplies q and k: "fma", "dot", "tile", or one emulated
   std::string isa;
   std::string isa_reason;
   int threads = 1;

@@ -260,7 +260,7 @@ typedef struct regard_explanation {
   int64_t tiles_total;
   int64_t scratch_bytes; /* what regard_options_set_scratch has to hold */
   double passes;
-  char unit[24]; /* what multiplies: "fma", "dot", "tile" or "emulated tiles" */
+  char unit[24]; /* what multiplies q and k: "fma", "dot", "tile" or "emulated tiles" */
 } regard_explanation;
 
 REGARD_API regard_code regard_explain(const regard_context* context, const regard_inputs* inputs,

@@ -45,7 +45,7 @@ class Explanation:
         """Why this loop."""
     @property
     def unit(self) -> str:
-        """What multiplies: "fma", "dot", "tile" or "emulated tiles"."""
+        """What multiplies q and k: "fma", "dot", "tile" or "emulated tiles"."""
     @property
     def isa(self) -> str:
         """Instruction set in use; the environment variable REGARD_ISA pins one."""

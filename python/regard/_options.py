@@ -23,7 +23,7 @@ Integers = Union[SupportsIndex, Sequence[SupportsIndex], Array]
 
 def shown(value: Any) -> str:
     """repr(value) for a message: of its first line the first characters."""
-    return f"{repr(value).splitlines()[0]:.80}"
+    return f"{next(iter(repr(value).splitlines()), ''):.80}"
 
 
 def counts(**numbers: Any) -> tuple[int, ...]:

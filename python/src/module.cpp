@@ -41,7 +41,7 @@ void add_explanation(nb::module_& module) {
           "The loop: \"direct\", \"tiles\" or \"decode\".")
       .def_ro("path_reason", &Explanation::path_reason, "Why this loop.")
       .def_ro("unit", &Explanation::unit,
-              "What multiplies: \"fma\", \"dot\", \"tile\" or \"emulated tiles\".")
+              "What multiplies q and k: \"fma\", \"dot\", \"tile\" or \"emulated tiles\".")
       .def_ro("isa", &Explanation::isa,
               "Instruction set in use; the environment variable REGARD_ISA pins one.")
       .def_ro("isa_reason", &Explanation::isa_reason, "Why this one.")

@@ -60,7 +60,7 @@ Status explain_call(const Context& context, const Inputs& in, const Outputs& out
   explanation = {
       .path = Path::decode,
       .path_reason = "keys are in a cache",
-      .unit = plan.kernel->unit,
+      .unit = {},
       .isa = dispatch::chosen().isa->name,
       .isa_reason = dispatch::chosen().reason,
       .tiles_visited = tiles.visited,

@@ -36,8 +36,10 @@ const contract::PeakLoop* peak_loop(const contract::KernelTable& table, std::str
   if (unit == table.direct_f32->unit && is_float(dtype)) {
     return compute_type(dtype) == DType::f64 ? table.peak_f64 : table.peak_f32;
   }
+  if (dtype != DType::bf16) return nullptr;
+  if (table.decode_bf16 && unit == table.decode_bf16->unit) return table.peak_dot;
   const contract::DirectKernel& tiles = *table.tiles_bf16;
-  return unit == tiles.unit && !tiles.emulated && dtype == DType::bf16 ? table.peak_bf16 : nullptr;
+  return unit == tiles.unit && !tiles.emulated ? table.peak_bf16 : nullptr;
 }
 
 double best_rate(const contract::PeakLoop& loop, int repeats) {

@@ -62,13 +62,12 @@ struct DecodeLayout {
   std::int64_t pass_size_bytes = 0;
 };
 
-/// Keys [key_begin, key_end) of one chunk for all rows of `count` sequences, which hold these keys
-/// in the same memory. Each block's keys are read for all heads, then its values: so pages that
+/// Keys [key_begin, key_end) of one chunk for rows of sequences that hold these keys in the same
+/// memory. Each block's keys are read for all heads, then its values: so pages that
 /// hold them one after another are read from end to end.
 struct DecodeTask {
   const DecodeSequence* sequences = nullptr;  ///< of the first head
-  std::int64_t count = 0;
-  std::int64_t heads = 1;                   ///< passes of all of them are at most most_passes
+  std::int64_t heads = 1;                     ///< passes of all of them are at most most_passes
   std::int64_t head_step = 0;               ///< sequences from those of a head to those of the next
   std::int64_t row_begin = 0, row_end = 0;  ///< of the sequences' row spaces, one after another
   std::int64_t dims = 0, value_dims = 0, group = 1;

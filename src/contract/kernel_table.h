@@ -30,7 +30,8 @@ struct KernelTable {
   const DecodeKernel* decode_f64 = nullptr;
   const PeakLoop* peak_f32 = nullptr;
   const PeakLoop* peak_f64 = nullptr;
-  const PeakLoop* peak_bf16 = nullptr;
+  const PeakLoop* peak_bf16 = nullptr;  ///< of the unit of tiles_bf16
+  const PeakLoop* peak_dot = nullptr;   ///< of the unit of decode_bf16
   const ReadLoop* read = nullptr;
 };
 

@@ -92,6 +92,7 @@ struct Isas {
       inherit(table.decode_bf16, before.decode_bf16);
       inherit(table.decode_f64, before.decode_f64);
       inherit(table.peak_bf16, before.peak_bf16);
+      inherit(table.peak_dot, before.peak_dot);
       inherit(table.read, before.read);
       before = table;
       list[i] = {kOwn[i].name, &table, kOwn[i].runs_here};

@@ -19,6 +19,7 @@ constinit const contract::KernelTable kTable = {
     .tiles_bf16 = &kTilesBf16,
     .decode_bf16 = &kDecodeBf16,
     .peak_bf16 = &kPeakBf16,
+    .peak_dot = &kPeakBf16,
 };
 
 }  // namespace regard::REGARD_ISA

@@ -1,6 +1,6 @@
 // The decode loop: one chunk of keys for a few query rows of some heads. Blocks of 64 keys in
-// ascending order; in each, passes of up to eight rows take the block's keys, then its values,
-// while they are near.
+// ascending order; in each, passes of up to eight rows of all heads take the block's keys, then its
+// values.
 #pragma once
 
 #include <cstdint>

@@ -111,6 +111,10 @@ template <class T, class Rows, int kWidth, int kKeys>
     if (queries.kept) {
       add_products<T, Rows, kWidth, kKeys, kPadding<T, Rows>, count, true>(rows, i, queries, v,
                                                                            sums);
+#pragma GCC unroll 2
+      for (int n = 0; n < count; ++n) {
+        ask_for<bytes(kPadding<T, Rows>)>(tile, key + i + n, bytes(v));
+      }
     }
     if constexpr (ScaledRows<Rows>) {
 #pragma GCC unroll 2

@@ -111,7 +111,7 @@ struct HeadRows {
 inline constexpr std::int64_t kStreamBytes = 16384;  // until the CPU's own streams keep ahead
 
 /// Goes on from the end of a block: to the next head, from the last one's keys to the first one's
-/// values, from these to the keys of the next block.
+/// values, from the last one's values to the first one's keys of the next block.
 inline void enter_next(const contract::DecodeTask& task, Keys block, HeadRows& rows,
                        std::int64_t& key) {
   using contract::DecodeSequence;
@@ -124,8 +124,8 @@ inline void enter_next(const contract::DecodeTask& task, Keys block, HeadRows& r
 
 /// Where the rows lie that are needed soon, and how many of their lines to ask for. One query reads
 /// its rows from end to end, which the CPU's own streams follow: one line in four keeps them ahead.
-/// In the first bytes of a page of one head they have to find it first, and several queries compute
-/// so long on a line that they fall behind.
+/// In the first bytes of a page of which one head is read at a time they have to find it first, and
+/// several queries compute so long on a line that they fall behind.
 inline void look_ahead(const contract::DecodeTask& task, HeadRows rows, Keys block,
                        std::int64_t key, KeyPlace there, int width, TileRows& tile) {
   const contract::DecodeSequence* sequence = &task.sequences[rows.head * task.head_step];

@@ -24,7 +24,7 @@ struct TileUnit {
   using Session = typename Tiles::Session;
   static constexpr const char* kName = Tiles::kName;
   static constexpr bool kEmulated = Tiles::kEmulated;
-  static constexpr std::int64_t kFewRows = 4;
+  static constexpr std::int64_t kFewRows = 4;  ///< not measured on hardware
   static constexpr int kTileKeys = 2 * kTileSide;
   static constexpr int kTileColumns = kTileSide;
   static constexpr int kDepth = kTileTerms;

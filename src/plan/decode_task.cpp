@@ -196,7 +196,6 @@ void run_decode_item(const DecodeSource& source, const DecodePlan& plan, const D
   const std::int64_t head_parts = divide_up(p.kv_heads, plan.heads_per_item);
   const std::int64_t head = rest % head_parts * plan.heads_per_item;
   contract::DecodeTask task{.sequences = parts.sequences + head * p.batch + group.first,
-                            .count = group.count,
                             .heads = std::min(plan.heads_per_item, p.kv_heads - head),
                             .head_step = p.batch,
                             .dims = p.d,

@@ -58,7 +58,8 @@ double count_passes(const problem::Problem& problem, const Plan& plan) noexcept;
 /// `threads` is what the context has; the call may ask for fewer.
 Plan make_plan(const problem::Problem& problem, const contract::KernelTable& table, int threads);
 
-/// Of the main phase. Costs one pass over the rows.
+/// Tiles of the main phase; those of `decode` have an overload of their own. Costs one pass over
+/// the rows.
 TileCount count_tiles(const problem::Problem& problem, const Plan& plan) noexcept;
 
 }  // namespace regard::plan

@@ -48,9 +48,7 @@ struct LoadedRows {
 
 /// Rows of a format of 16 bits beside queries of that type: pairs, multiplied as they are.
 template <contract::RowFormat kFormat>
-struct PairLoader {
-  static constexpr bool kExists = false;
-};
+struct PairLoader;
 
 /// Two vectors of neighbours: the even columns, then the odd ones.
 template <int kLanes>

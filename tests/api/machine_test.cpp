@@ -74,6 +74,10 @@ TEST(Peak, IsThereForTheUnitOfEveryCall) {
     const Status status = measure_peak(explanation.unit, dtype, 1, flops);
     EXPECT_TRUE(status.ok()) << status.message();
     EXPECT_GT(flops, 1e7);
+    ConstTensor row = tensor;  // path decode
+    outputs.out.shape[2] = row.shape[2] = 1;
+    ASSERT_TRUE(explain(Context(1), row, tensor, tensor, outputs, {}, explanation).ok());
+    EXPECT_TRUE(measure_peak(explanation.unit, dtype, 1, flops).ok()) << explanation.unit;
   }
 }
 

@@ -19,11 +19,9 @@ TYPED_TEST_SUITE(DecodeSameBits, Types);
 struct KvTypes {
   KvType k, v;
 };
-constexpr KvTypes kPairs[] = {{KvType::f32, KvType::f32},
-                              {KvType::f16, KvType::bf16},
-                              {KvType::int8, KvType::int8},
-                              {KvType::int8_32, KvType::int4_32},
-                              {KvType::q8_0, KvType::fp8_e4m3}};
+constexpr KvTypes kPairs[] = {{KvType::f32, KvType::f32},         {KvType::f16, KvType::bf16},
+                              {KvType::bf16, KvType::bf16},       {KvType::int8, KvType::int8},
+                              {KvType::int8_32, KvType::int4_32}, {KvType::q8_0, KvType::fp8_e4m3}};
 
 KvCacheOptions cache_of(KvTypes types, std::int64_t page_tokens = 64) {
   KvCacheOptions options;

@@ -89,6 +89,14 @@ TEST(Paths, TakeDecodeForFewRows) {
       const contract::DecodeKernel* loop = dtype == DType::f64 ? isa.table->decode_f64
                                            : pairs             ? isa.table->decode_bf16
                                                                : isa.table->decode_f32;
+      const Planned high({.shape = {2, 3, 1, 1, 100, 64, 64},
+                          .dtype = dtype,
+                          .path = Path::automatic,
+                          .precision = Precision::high},
+                         isa);
+      ASSERT_EQ(high.plan.path, Path::decode);
+      EXPECT_EQ(high.plan.decode->kernel,
+                dtype == DType::f64 ? isa.table->decode_f64 : isa.table->decode_f32);
       for (const std::int64_t group : {1, 2, 4}) {
         for (const std::int64_t sq : {0, 1, 2, 3, 4, 5, 8, 9}) {
           const Planned p(
@@ -127,6 +135,7 @@ TEST(Paths, HaveALoopOfTheRightElements) {
     EXPECT_EQ(isa.table->tiles_bf16->operand_bytes, 2);
     EXPECT_EQ(isa.table->tiles_bf16->emulated, !has_unit(isa)) << isa.name;
     EXPECT_EQ(isa.table->peak_bf16 != nullptr, has_unit(isa)) << isa.name;
+    EXPECT_EQ(isa.table->peak_dot != nullptr, has_unit(isa)) << isa.name;
   }
 }
 
