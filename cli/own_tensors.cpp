@@ -36,7 +36,8 @@ Tensor OwnTensors::unset(const Shape& shape, DType dtype) {
 
 ConstTensor OwnTensors::normal(const Shape& shape, DType dtype, std::mt19937_64& engine) {
   const std::int64_t count = count_of(shape);
-  auto* numbers = static_cast<std::byte*>(unset(shape, dtype).data);
+  const Tensor tensor = unset(shape, dtype);
+  auto* numbers = static_cast<std::byte*>(tensor.data);
   switch (dtype) {
     case DType::f64:
       store_normal<double>(numbers, count, engine);
@@ -50,7 +51,7 @@ ConstTensor OwnTensors::normal(const Shape& shape, DType dtype, std::mt19937_64&
     default:
       store_normal<float>(numbers, count, engine);
   }
-  return {numbers, dtype, shape, dense_strides(shape)};
+  return tensor;
 }
 
 }  // namespace regard::cli

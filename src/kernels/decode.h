@@ -198,7 +198,7 @@ bool sees_next(const DecodeRun<T>& run, std::int64_t head, Keys block) {
   return false;
 }
 
-/// Reads the tiles of a block.
+/// Reads the tiles of a block, of which nothing is set yet.
 template <class T>
 void read_tiles(const DecodeRun<T>& run, const RowReader& reader, HeadRows rows, Keys block,
                 std::uint64_t seen, TileRows (&tiles)[kTiles]) {
@@ -207,8 +207,7 @@ void read_tiles(const DecodeRun<T>& run, const RowReader& reader, HeadRows rows,
   KeyPlace place = place_of(sequence, block.begin);
   for (int t = 0; t < kTiles; ++t) {
     const std::int64_t key = block.begin + t * kTileKeys;
-    tiles[t].data = nullptr;
-    if (key >= block.end) continue;
+    if (key >= block.end) break;
     if (t > 0) place = next_tile(sequence, place, key);
     auto bits = std::uint32_t(seen >> (t * kTileKeys) & 0x1ffff);
     if (t == kTiles - 1 && next) bits |= 0x10000;

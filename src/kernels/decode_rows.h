@@ -116,13 +116,13 @@ inline std::int64_t scale_row_bytes(const FormatShape& shape, std::int64_t colum
 
 /// Bytes that 32 elements take as stored.
 template <class Rows>
-inline constexpr int kBytesOf32 = 0;
+extern const int kBytesOf32;
 template <class T>
 inline constexpr int kBytesOf32<NativeRows<T>> = 32 * int(sizeof(T));
 template <contract::RowFormat kFormat>
 inline constexpr int kBytesOf32<RowLoader<kFormat>> = int(dense_row_bytes(shape_of(kFormat), 32));
 template <contract::RowFormat kFormat>
-inline constexpr int kBytesOf32<PairLoader<kFormat>> = 64;
+inline constexpr int kBytesOf32<PairLoader<kFormat>> = kBytesOf32<RowLoader<kFormat>>;
 
 /// Bytes that `vectors` vectors of a row take as stored.
 template <class T, class Rows>

@@ -45,7 +45,7 @@ template <class T, class Rows, class V>
 /// Keys that the scores take together. Two halve the loads of queries, which bound the products of
 /// several rows; where memory does, a key's row is taken alone and from end to end, as it lies.
 template <class Rows, int kWidth, int kKeys>
-inline constexpr int kTogether = kKeys >= 2 && kWidth >= (Rows::kCheap ? 8 : 2) ? 2 : 1;
+inline constexpr int kKeysTogether = kKeys >= 2 && kWidth >= (Rows::kCheap ? 8 : 2) ? 2 : 1;
 
 /// Adds the products of kVectors vectors from v on of keys i and following to the chains of their
 /// rows.
@@ -84,7 +84,7 @@ template <class T, class Rows, int kWidth, int kKeys>
 [[gnu::always_inline]] inline void add_dots(const TileRows& tile, int key,
                                             const Queries<T>& queries,
                                             typename Simd<T>::Vector (&sums)[kWidth * kKeys]) {
-  constexpr int count = kTogether<Rows, kWidth, kKeys>;
+  constexpr int count = kKeysTogether<Rows, kWidth, kKeys>;
   constexpr int step = Rows::kStep;
   constexpr int chunk = 8 / Rows::kLaneColumns;
   constexpr auto bytes = stored_bytes<T, Rows>;

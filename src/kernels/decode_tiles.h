@@ -65,11 +65,7 @@ void read_tile(const contract::KeyRows& rows, const contract::DecodeSequence& se
   };
   const bool in_place = reader.in_place && (reader.beyond == 0 || goes_on());
   seen &= 0xffff;
-  tile.ahead = 0;
-  if (seen == 0) {
-    tile.data = nullptr;
-    return;
-  }
+  if (seen == 0) return;
   if (in_place && seen == 0xffff) {
     const RowAt first = row_at(rows, place);
     tile.data = first.data;
