@@ -25,6 +25,8 @@ struct AmxTiles {
         config[16 + 2 * n] = 64;  // bytes of a row
         config[48 + n] = kTileSide;
       }
+      // The intrinsic tells the compiler of 8 bytes that it reads; the others count as unused.
+      asm volatile("" ::"r"(config) : "memory");
       _tile_loadconfig(config);
     }
     ~Session() { _tile_release(); }
