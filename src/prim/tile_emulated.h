@@ -1,6 +1,8 @@
 // A tile unit for any CPU, with the arithmetic of AMX to the bit: of each 32 terms, the even and
 // the odd ones are summed apart by fused multiply-adds from 0, both sums are added, and that to the
-// accumulator. Subnormal inputs count as 0.
+// accumulator, to nearest even. Subnormal inputs count as 0, those of the accumulator too, and so
+// do results, which FlushDenormals sees to. On generic a product is rounded before it is added: that
+// shows only where it leaves the range of normal numbers.
 #pragma once
 
 #include <bit>
@@ -49,7 +51,7 @@ struct EmulatedTiles {
     return load(words);
   }
 
-  /// c + both halves of a.
+  /// c + both halves of a, the high one first, as the dot instruction has it.
   static Simd<float>::Vector add_pairs(Simd<float>::Vector a, Simd<float>::Vector c) {
     constexpr int lanes = Simd<float>::kLanes;
     alignas(64) float low[lanes], high[lanes];
@@ -57,7 +59,7 @@ struct EmulatedTiles {
     store(words, a);
     for (int n = 0; n < lanes; ++n) low[n] = low_half(std::bit_cast<std::uint32_t>(words[n]));
     for (int n = 0; n < lanes; ++n) high[n] = high_half(std::bit_cast<std::uint32_t>(words[n]));
-    return c + load(low) + load(high);
+    return c + load(high) + load(low);
   }
 
   /// 2^x of both as bf16, from z: src/prim/rough_exp2.h.
@@ -86,6 +88,10 @@ struct EmulatedTiles {
   static std::uint32_t flushed(std::uint32_t half) {
     return (half & 0x7f80) != 0 ? half : half & 0x8000;
   }
+  static float flushed(float x) {
+    const auto bits = std::bit_cast<std::uint32_t>(x);
+    return std::bit_cast<float>((bits & 0x7f800000) != 0 ? bits : bits & 0x80000000);
+  }
   static float low_half(std::uint32_t word) {
     return std::bit_cast<float>(flushed(word & 0xffff) << 16);
   }
@@ -98,7 +104,9 @@ struct EmulatedTiles {
     constexpr int lanes = Simd<float>::kLanes;
     constexpr int vectors = kTileSide / lanes;
     Simd<float>::Vector sum[vectors];
-    for (int j = 0; j < vectors; ++j) sum[j] = add ? load(c + j * lanes) : broadcast(0.0f);
+    alignas(64) float start[kTileSide];
+    for (int m = 0; m < kTileSide; ++m) start[m] = add ? flushed(c[m]) : 0.0f;
+    for (int j = 0; j < vectors; ++j) sum[j] = load(start + j * lanes);
     for (std::int64_t n = 0; n < count; ++n, a += a_chunk, b += steps.chunk) {
       Simd<float>::Vector even[vectors], odd[vectors];
       for (int j = 0; j < vectors; ++j) even[j] = odd[j] = broadcast(0.0f);

@@ -59,6 +59,14 @@ constexpr test::TileProbe kTiles = {
             return Tiles::rough_exp2_pairs(rough_z(x), rough_z(y));
           });
         },
+    .add_pairs =
+        [](const std::uint32_t* words, float* sums) {
+          const FlushDenormals flush;
+          for (int n = 0; n < 16; n += Simd<float>::kLanes) {
+            const auto pairs = load(reinterpret_cast<const float*>(words + n));
+            store(sums + n, Tiles::add_pairs(pairs, load(sums + n)));
+          }
+        },
 };
 
 #if defined(__AVX512BF16__)

@@ -27,10 +27,14 @@ struct TileProduct {
 /// ISA has no such unit.
 using PairProbe = void (*)(const float* low, const float* high, std::uint32_t* words);
 
+/// words[n] of two halves each: sums[n] += both, for n in [0, 16); 64-byte aligned.
+using SumProbe = void (*)(const std::uint32_t* words, float* sums);
+
 struct TileProbe {
   void (*multiply)(const TileProduct& product) = nullptr;  ///< null: the ISA has no such unit
   PairProbe pairs = nullptr;                               ///< rounded to bf16
   PairProbe rough_exp2 = nullptr;                          ///< 2^x as bf16
+  SumProbe add_pairs = nullptr;
 };
 
 struct DotProbe {
