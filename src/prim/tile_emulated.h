@@ -1,8 +1,8 @@
 // A tile unit for any CPU, with the arithmetic of AMX to the bit: of each 32 terms, the even and
 // the odd ones are summed apart by fused multiply-adds from 0, both sums are added, and that to the
 // accumulator, to nearest even. Subnormal inputs count as 0, those of the accumulator too, and so
-// do results, which FlushDenormals sees to. On generic a product is rounded before it is added: that
-// shows only where it leaves the range of normal numbers.
+// do results, which FlushDenormals sees to. On generic a product is rounded before it is added,
+// which shows only where it leaves the range of normal numbers.
 #pragma once
 
 #include <bit>
