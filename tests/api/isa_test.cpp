@@ -2,8 +2,11 @@
 // death test of the style that starts the program anew.
 #include <gtest/gtest.h>
 
+#include <csignal>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <string>
 
 #include "dispatch/dispatch.h"
@@ -51,6 +54,24 @@ class IsaDeathTest : public testing::Test {
   std::_Exit(status.ok() ? 0 : 1);
 }
 
+/// Does not ask for the leave to use tiles, which a process keeps.
+bool cpu_has_tiles() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string word; file >> word;) {
+    if (word == "amx_bf16") return true;
+  }
+  return false;
+}
+
+/// Gives this thread a signal stack that has no room for tiles: Linux then refuses them.
+void keep_tiles_back() {
+  static std::byte memory[2560];
+  stack_t stack{};
+  stack.ss_sp = memory;
+  stack.ss_size = sizeof(memory);
+  if (sigaltstack(&stack, nullptr) != 0) std::_Exit(2);
+}
+
 std::string best_isa() {
   std::string best;
   for (const dispatch::Isa& isa : dispatch::isas())
@@ -80,6 +101,16 @@ TEST_F(IsaDeathTest, EveryOneThatRunsHereCanBeAskedFor) {
     EXPECT_EXIT(use(isa.name), testing::ExitedWithCode(0),
                 "\\[" + std::string(isa.name) + ": REGARD_ISA[^\n]*\\]");
   }
+}
+
+TEST_F(IsaDeathTest, TheOneBeforeServesWhereTheSystemKeepsTilesBack) {
+  const dispatch::Isa& last = dispatch::isas().back();
+  if (last.name != std::string("amx") || !cpu_has_tiles()) GTEST_SKIP() << "no tiles here";
+  const std::string before = dispatch::isas()[dispatch::isas().size() - 2].name;
+  EXPECT_EXIT((keep_tiles_back(), use(nullptr)), testing::ExitedWithCode(0),
+              "\\[" + before + ": the best");
+  EXPECT_EXIT((keep_tiles_back(), refuse_as("amx")), testing::ExitedWithCode(0),
+              "\\[REGARD_ISA: [^\n]*'amx'\\]");
 }
 
 TEST_F(IsaDeathTest, UnsetOrEmptyTakesTheBest) {

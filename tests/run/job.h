@@ -4,15 +4,20 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <type_traits>
 
 #include "regard/attention.h"
 #include "support/inputs.h"
 
 namespace regard::test {
 
+/// LSE and weights of halves are f32.
 template <class T>
 struct Result {
-  TestTensor<T> out, lse, weights;
+  using Compute = std::conditional_t<std::is_same_v<T, double>, double, float>;
+
+  TestTensor<T> out;
+  TestTensor<Compute> lse, weights;
   Status status;
 
   bool same_bits(const Result& other) const {
@@ -45,8 +50,11 @@ struct Job {
   Result<T> run(const Context& context) const {
     Shape weights = shape.weights();
     if (!options.rows.empty()) weights[2] = std::int64_t(options.rows.size());
-    Result<T> result{
-        TestTensor<T>(shape.out()), TestTensor<T>(shape.lse()), TestTensor<T>(weights), {}};
+    using Compute = Result<T>::Compute;
+    Result<T> result{TestTensor<T>(shape.out()),
+                     TestTensor<Compute>(shape.lse()),
+                     TestTensor<Compute>(weights),
+                     {}};
     result.status =
         forward(context, in.q.view(), in.k.view(), in.v.view(),
                 {result.out.tensor(), result.lse.tensor(), result.weights.tensor()}, options);

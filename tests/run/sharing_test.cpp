@@ -43,6 +43,11 @@ TEST_P(Sharing, GivesTheBitsOfACallAloneInF64) {
   expect_same_bits_shared<double>(GetParam());
 }
 
+// By the unit for bf16, where the CPU has one: each thread has tile registers of its own.
+TEST_P(Sharing, GivesTheBitsOfACallAloneInBF16) {
+  expect_same_bits_shared<BF16>(GetParam());
+}
+
 INSTANTIATE_TEST_SUITE_P(Threads, Sharing, testing::Values(1, 2, 5));
 
 TEST(Threads, AreUsedByALargeCall) {

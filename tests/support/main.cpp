@@ -2,6 +2,11 @@
 // nothing is run and the exit code is 77, which CTest counts as skipped.
 #include <gtest/gtest.h>
 
+#if defined(__x86_64__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -24,6 +29,13 @@ enum class Isa { present, lacking, unknown };
   return false;
 }
 
+#if defined(__x86_64__)
+/// The system may keep them from a process: ARCH_REQ_XCOMP_PERM for XFEATURE_XTILEDATA.
+bool may_use_tiles() {
+  return syscall(SYS_arch_prctl, 0x1023, 18) == 0;
+}
+#endif
+
 Isa find_isa(std::string_view name) {
   [[maybe_unused]] const auto present_if = [](bool has) {
     return has ? Isa::present : Isa::lacking;
@@ -45,7 +57,7 @@ Isa find_isa(std::string_view name) {
   if (name == "avx512") return present_if(avx2 && avx512);
   const bool bf16 = avx2 && avx512 && has_flag("avx512_bf16") && has_flag("avx512vbmi");
   if (name == "avx512_bf16") return present_if(bf16);
-  if (name == "amx") return present_if(bf16 && has_flag("amx_bf16"));
+  if (name == "amx") return present_if(bf16 && has_flag("amx_bf16") && may_use_tiles());
 #else
   if (name.starts_with("av") || name == "amx") return Isa::lacking;
 #endif
