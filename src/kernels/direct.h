@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "contract/direct.h"
+#include "kernels/ahead.h"
 #include "kernels/direct_scores.h"
 #include "kernels/hiding.h"
 #include "kernels/inspect.h"
@@ -146,9 +147,45 @@ struct Groups {
     next.first = first;
     next.count = int(smaller(S::kWidth, end - first));
     start_rows(next, task, task.out.data ? ceil_to(task.value_dims, U::kTileColumns) : 0);
-    U::pack_queries(task, next, T(units.factor));
+  }
+
+  /// Packs the queries of group g at its first visit; those of the next group are asked for then.
+  void pack_queries(int g) {
+    if (group[g].packed) return;
+    U::pack_queries(task, group[g], T(units.factor));
+    group[g].packed = true;
   }
 };
+
+/// A block of K and V is small enough to lie beside the one before and the row groups, in L2.
+inline bool fits_ahead(const contract::DirectTask& task) {
+  const std::int64_t bytes =
+      task.dims * task.k.element_bytes + task.value_dims * task.v.element_bytes;
+  return kBlockKeys * bytes <= kMostAheadBytes;
+}
+
+/// What a visit of group g asks for: its part `next` of the next block, the queries of the next
+/// group and, at its last visit, its rows of out.
+template <bool kValues, class U>
+Ahead rows_ahead(const Groups<U>& groups, int g, const BlockView& view, Keys next) {
+  const contract::DirectTask& task = groups.task;
+  const auto rows_of = [](const auto& group) {
+    return Keys{group.first, group.first + group.count};
+  };
+  const auto& group = groups.group[g];
+  Ahead ahead;
+  if (!fits_ahead(task)) next = {};
+  ahead.k = RowsAhead(task.k, task.dims, next);
+  if (kValues) ahead.v = RowsAhead(task.v, task.value_dims, next);
+  if (g + 1 < groups.count && !groups.group[g + 1].packed) {
+    ahead.queries = RowsAhead(task, task.q, task.dims, rows_of(groups.group[g + 1]));
+  }
+  if (kValues && group.keys.any.end <= view.block.end) {
+    ahead.out = RowsAhead(task, task.out, task.value_dims, rows_of(group));
+  }
+  ahead.spread(count_tiles(view, DirectShape<U>::kKeys));
+  return ahead;
+}
 
 /// Every block of `keys` in ascending order, and in it every group that sees any of its keys.
 template <bool kValues, class U, class Action>
@@ -164,17 +201,24 @@ void for_each_visit(Groups<U>& groups, Keys keys, const Action& action) {
     const Keys block = {begin, smaller(begin + kBlockKeys, groups.task.keys)};
     groups.k.enter(block);
     groups.v.enter(block);
-    for (int g = 0; g < groups.count; ++g) {
+    const Keys next = intersect({block.end, block.end + kBlockKeys}, some);
+    int visitors = 0;
+    for (int g = 0; g < groups.count; ++g) visitors += sees_any(groups.group[g].keys, block);
+    for (int g = 0, visitor = 0; g < groups.count; ++g) {
       auto& group = groups.group[g];
+      if (!sees_any(group.keys, block)) continue;
+      const Keys part = part_of(next, visitor++, visitors);
       look_at_block(groups.task, group, block, DirectShape<U>::kKeys, groups.bias, view);
       if (view.run_count == 0) continue;
       if (groups.task.score.slopes.data) place_rows(group, groups.task, block);
+      groups.pack_queries(g);
+      Ahead ahead = rows_ahead<kValues>(groups, g, view, part);
       using T = typename U::Number;
       using Rows = typename U::Values::Rows;
       action(Visit<U>{groups.task, group, view, groups.k.read(view),
                       kValues ? groups.v.read(view) : Rows{},
                       U::left_factor(T(groups.units.factor)), T(groups.units.exponent),
-                      groups.rough, groups.p, groups.bias});
+                      groups.rough, groups.p, groups.bias, ahead});
     }
   }
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "contract/direct.h"
+#include "kernels/ahead.h"
 #include "kernels/row_state.h"
 #include "kernels/score_hook.h"
 #include "kernels/tile.h"
@@ -44,6 +45,7 @@ struct Visit {
   bool rough;          ///< weights may be bf16 from the start
   Number* p;           ///< (keys of the block, kWidth), or what the unit makes of that
   const Number* bias;  ///< (keys of the block, kWidth)
+  Ahead& ahead;        ///< asked for tile by tile, where weights are made
 };
 
 template <class U, int kVectors>
@@ -257,6 +259,7 @@ void weigh_block(const Visit<U>& visit, RowVectors<U, kVectors>& sums) {
     if (visit.rough) return weigh_block_roughly<kGeneral>(visit, sums);
   }
   for_each_tile(visit, [&]<bool kPartial>(std::int64_t t) {
+    visit.ahead.ask();
     if constexpr (kPartial && !kGeneral && U::kSkipsVectors) {
       with_seen_vectors<kVectors>(visit, t, [&]<int kSeen>(int first) {
         weigh_tile<false, true, kSeen>(visit, t, sums, first);

@@ -154,15 +154,14 @@ void fill_bias(const contract::DirectTask& task, const RowGroup<T, kWidth>& grou
   }
 }
 
-/// What the group sees of `block`; the bias panel is filled where there is a bias.
+/// What the group sees of `block`, of which it sees some before keys are hidden one by one; the
+/// bias panel is filled where there is a bias.
 template <class T, int kWidth>
 void look_at_block(const contract::DirectTask& task, const RowGroup<T, kWidth>& group, Keys block,
                    int tile_keys, T* bias_panel, BlockView& view) {
   view.block = block;
   view.live = group.live;
   view.run_count = 0;
-  const Keys some = intersect(group.keys.any, block);
-  if (some.begin >= some.end) return;
   const bool one_by_one = task.score.mask.data || task.score.bias.data;
   const Keys all = intersect(group.keys.all, block);
   const bool whole = all.begin == block.begin && all.end == block.end &&

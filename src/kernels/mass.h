@@ -64,7 +64,7 @@ void run_masses(const contract::DirectTask& task) {
   const std::int64_t all = ceil_to(keys.end - keys.begin, kBlockKeys);
   __builtin_memset(sums, 0, std::size_t(all * S::kWidth) * sizeof(double));
   for (auto first = task.row_begin; first < task.row_end; first += S::kWidth) {
-    if (!sees_some<U>(task, first, keys)) continue;  // its queries would be packed for nothing
+    if (!sees_some<U>(task, first, keys)) continue;  // its rows would be set up for nothing
     groups.count = 0;
     groups.add(task.scratch + task.layout.groups_bytes, first, task.row_end);
     load_finished<U>(task, groups.group[0]);

@@ -68,6 +68,7 @@ struct RowGroup {
   std::uint64_t live = 0;   ///< bit r: the interval of row r is not empty
   std::uint64_t unset = 0;  ///< bit r: row r has seen no key yet
   GroupKeys keys;
+  bool packed = false;  ///< the queries are
 
   static constexpr std::int64_t kStateValues = 9;  ///< from m to hi; those of lo and hi fit a T
 
@@ -98,12 +99,8 @@ template <class T, int kWidth>
 void start_rows(RowGroup<T, kWidth>& group, const contract::DirectTask& task,
                 std::int64_t out_rows) {
   group.live = group.unset = 0;
-  for (int r = 0; r < kWidth; ++r) {
-    group.m[r] = group.l[r] = 0;
-    group.inverse[r] = group.share[r] = 0;
-    group.entropy[r] = group.slopes[r] = group.positions[r] = 0;
-    group.lo[r] = group.hi[r] = 0;
-    if (r >= group.count) continue;
+  __builtin_memset(group.m, 0, sizeof(T) * kWidth * std::size_t(group.kStateValues));
+  for (int r = 0; r < group.count; ++r) {
     const RowPlace place = row_place(task, group.first + r);
     group.lo[r] = task.lo[place.i];
     group.hi[r] = task.hi[place.i];

@@ -50,6 +50,12 @@ inline GroupKeys group_keys(const std::int32_t* lo, const std::int32_t* hi, int 
   return keys;
 }
 
+/// Some row sees some of these keys, before any is hidden one by one.
+inline bool sees_any(const GroupKeys& keys, Keys block) {
+  const Keys some = intersect(keys.any, block);
+  return some.begin < some.end;
+}
+
 /// Whole tiles one after another; every live row sees all keys of a full run.
 struct Run {
   std::int64_t begin = 0;  ///< counted from the start of the block
@@ -102,6 +108,13 @@ inline void cut_runs(int tile_keys, BlockView& view) {
       view.runs[view.run_count++] = {t, t + tile_keys, full};
     }
   }
+}
+
+/// Tiles that some row sees.
+inline std::int64_t count_tiles(const BlockView& view, int tile_keys) {
+  std::int64_t keys = 0;
+  for (int n = 0; n < view.run_count; ++n) keys += view.runs[n].end - view.runs[n].begin;
+  return keys / tile_keys;
 }
 
 /// The view of a block that every live row sees whole.

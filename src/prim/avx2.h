@@ -17,6 +17,7 @@ struct Simd<float> {
     __m256 bits;
   };
   static constexpr int kLanes = 8;
+  static constexpr bool kScalesByFloor = false;
   static constexpr int kTileVectors = 3;  // 4 x 3 accumulators, 3 vectors, 1 broadcast: all 16
   static constexpr int kTileKeys = 4;
 };
@@ -28,6 +29,7 @@ struct Simd<double> {
     __m256d bits;
   };
   static constexpr int kLanes = 4;
+  static constexpr bool kScalesByFloor = false;
   static constexpr int kTileVectors = 3;
   static constexpr int kTileKeys = 4;
 };

@@ -16,6 +16,7 @@ struct Simd<float> {
   using Vector = __m512;
   using Mask = __mmask16;
   static constexpr int kLanes = 16;
+  static constexpr bool kScalesByFloor = true;
   static constexpr int kTileVectors = 3;  // 8 x 3 accumulators, 3 vectors, 1 broadcast: 28 of 32
   static constexpr int kTileKeys = 8;
 };
@@ -25,6 +26,7 @@ struct Simd<double> {
   using Vector = __m512d;
   using Mask = __mmask8;
   static constexpr int kLanes = 8;
+  static constexpr bool kScalesByFloor = true;
   static constexpr int kTileVectors = 3;
   static constexpr int kTileKeys = 8;
 };
@@ -208,6 +210,22 @@ inline void transpose(__m512d (&r)[8]) {
 }
 [[gnu::always_inline]] inline __m512d round_to_integer(__m512d a) {
   return _mm512_roundscale_pd(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
+/// x - floor(x), rounded; 0 for infinities.
+[[gnu::always_inline]] inline __m512 above_floor(__m512 x) {
+  return _mm512_reduce_ps(x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
+}
+[[gnu::always_inline]] inline __m512d above_floor(__m512d x) {
+  return _mm512_reduce_pd(x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
+}
+
+/// a 2^floor(x); 0 at -infinity.
+[[gnu::always_inline]] inline __m512 times_power_of_floor(__m512 a, __m512 x) {
+  return _mm512_scalef_ps(a, x);
+}
+[[gnu::always_inline]] inline __m512d times_power_of_floor(__m512d a, __m512d x) {
+  return _mm512_scalef_pd(a, x);
 }
 
 /// a 2^n for an integral n; n below the exponent range gives 0 (NaN if a is NaN), above it

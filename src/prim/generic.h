@@ -15,6 +15,7 @@ struct Simd<float> {
   using Vector [[gnu::vector_size(16)]] = float;
   using Mask [[gnu::vector_size(16)]] = std::int32_t;
   static constexpr int kLanes = 4;
+  static constexpr bool kScalesByFloor = false;
   static constexpr int kTileVectors = 2;  // 4 x 2 accumulators, 2 vectors, products: 16 registers
   static constexpr int kTileKeys = 4;
 };
@@ -24,6 +25,7 @@ struct Simd<double> {
   using Vector [[gnu::vector_size(16)]] = double;
   using Mask [[gnu::vector_size(16)]] = std::int64_t;
   static constexpr int kLanes = 2;
+  static constexpr bool kScalesByFloor = false;
   static constexpr int kTileVectors = 2;
   static constexpr int kTileKeys = 4;
 };

@@ -17,6 +17,7 @@ struct Simd<float> {
     uint32x4_t bits;
   };
   static constexpr int kLanes = 4;
+  static constexpr bool kScalesByFloor = false;
   static constexpr int kTileVectors = 3;  // 8 x 3 accumulators, 3 vectors, 1 broadcast: 28 of 32
   static constexpr int kTileKeys = 8;
 };
@@ -28,6 +29,7 @@ struct Simd<double> {
     uint64x2_t bits;
   };
   static constexpr int kLanes = 2;
+  static constexpr bool kScalesByFloor = false;
   static constexpr int kTileVectors = 3;
   static constexpr int kTileKeys = 8;
 };
