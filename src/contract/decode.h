@@ -54,6 +54,12 @@ struct DecodeSequence {
   void* partials = nullptr;  ///< of this sequence and KV head: (chunks, rows)
 };
 
+/// How memory is asked for rows that are needed soon: data of a CPU, on which no bit depends.
+struct DecodeRequests {
+  /// Every line of one query's rows, too; else one in four where the CPU's own streams follow.
+  bool each_line = false;
+};
+
 /// Offsets of the parts of a worker's scratch, in bytes; every one a multiple of 64.
 struct DecodeLayout {
   std::int64_t keys_bytes = 0;    ///< offset of copied rows of a block of keys
@@ -75,6 +81,7 @@ struct DecodeTask {
   bool resumes = false;  ///< the chunk's partials hold its keys below key_begin
   std::byte* scratch = nullptr;
   DecodeLayout layout;
+  DecodeRequests requests;
 };
 
 /// The rows of one sequence and KV head whose chunks are all done.

@@ -28,6 +28,7 @@ struct KernelTable {
   const DecodeKernel* decode_f32 = nullptr;
   const DecodeKernel* decode_bf16 = nullptr;  ///< q, k and v of bf16; may stay null
   const DecodeKernel* decode_f64 = nullptr;
+  const DecodeRequests* decode_requests = nullptr;  ///< null: as DecodeRequests are without more
   const PeakLoop* peak_f32 = nullptr;
   const PeakLoop* peak_f64 = nullptr;
   const PeakLoop* peak_bf16 = nullptr;  ///< of the unit of tiles_bf16

@@ -91,6 +91,7 @@ struct Isas {
       inherit(table.decode_f32, before.decode_f32);
       inherit(table.decode_bf16, before.decode_bf16);
       inherit(table.decode_f64, before.decode_f64);
+      inherit(table.decode_requests, before.decode_requests);
       inherit(table.peak_bf16, before.peak_bf16);
       inherit(table.peak_dot, before.peak_dot);
       inherit(table.read, before.read);

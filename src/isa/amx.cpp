@@ -7,6 +7,7 @@ namespace regard::REGARD_ISA {
 namespace {
 
 constinit const contract::DirectKernel kTilesBf16 = kDirectKernel<TileUnit<AmxTiles>>;
+constinit const contract::DecodeRequests kRequests = {.each_line = true};
 constinit const contract::PeakLoop kPeakBf16 = AmxTiles::kPeak;
 
 }  // namespace
@@ -15,6 +16,7 @@ extern const contract::KernelTable kTable;
 
 constinit const contract::KernelTable kTable = {
     .tiles_bf16 = &kTilesBf16,
+    .decode_requests = &kRequests,
     .peak_bf16 = &kPeakBf16,
 };
 

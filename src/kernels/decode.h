@@ -30,7 +30,7 @@ struct DecodeRun {
   T query_factor, rest;               ///< rest is left to the scores
   DecodePass<T> passes[kMostPasses];  ///< head by head
   int pass_count = 0;                 ///< of one head
-  alignas(64) T kept[kChunk];         ///< as Queries has it
+  alignas(64) T kept[kOrdered];       ///< as Queries has it
 
   DecodeRun(const contract::DecodeTask& decode_task, const RowLoops<T>& keys,
             const RowLoops<T>& values)
@@ -50,7 +50,7 @@ struct DecodeRun {
     }
     pass_count = int(ceil_to(task.row_end - task.row_begin, kPassRows<T>) / kPassRows<T>);
     if (k.padded == k.columns) return;
-    T ones[kChunk] = {};
+    T ones[kOrdered] = {};
     const std::int64_t count = k.columns - (k.padded - key_loops->columns);
     for (std::int64_t d = 0; d < count; ++d) ones[d] = 1;
     key_loops->gather(ones, key_loops->columns, T(1), kept);
@@ -77,14 +77,14 @@ struct DecodeRun {
 template <class T>
 void pack_query(const DecodeRow& row, const DecodeRun<T>& run, T* query) {
   const contract::Source& q = row.sequence->q;
-  alignas(64) T numbers[kChunk];
-  for (std::int64_t d = 0; d < run.k.padded; d += kChunk) {
-    const std::int64_t count = smaller(kChunk, run.task.dims - d);
+  alignas(64) T numbers[kOrdered];
+  for (std::int64_t d = 0; d < run.k.padded; d += kOrdered) {
+    const std::int64_t count = smaller(kOrdered, run.task.dims - d);
     __builtin_memset(numbers, 0, sizeof numbers);
     if (count > 0) {
       read_elements<T>(q.type, element_at(q, row.head, row.i, d), q.column, count, numbers);
     }
-    run.key_loops->gather(numbers, smaller(kChunk, run.k.padded - d), run.query_factor,
+    run.key_loops->gather(numbers, smaller(kOrdered, run.k.padded - d), run.query_factor,
                           query + d / run.key_loops->lane_columns);
   }
 }
@@ -284,7 +284,8 @@ template <class T, class Formats>
 void run_decode(const contract::DecodeTask& task) noexcept {
   const FlushDenormals flush;
   const contract::DecodeSequence& first = task.sequences[0];
-  DecodeRun<T> run(task, Formats::keys(first.k.format), Formats::values(first.v.format));
+  DecodeRun<T> run(task, Formats::keys(first.k.format, task.dims),
+                   Formats::values(first.v.format, task.value_dims));
   for (std::int64_t head = 0; head < task.heads; ++head) add_passes(run, head);
   task.sequences[0].score.general ? run_keys<true>(run) : run_keys<false>(run);
   for (int n = 0; n < task.heads * run.pass_count; ++n) save_pass(run, run.passes[n]);

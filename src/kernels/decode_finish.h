@@ -83,18 +83,18 @@ template <class T, class Formats>
 void write_decoded(const contract::DecodeEnd& end, const DecodeRow& row, const MergedRow<T>& merged,
                    double share) {
   const contract::Target& target = end.sequence->out;
-  const RowLoops<T>& loops = Formats::values(end.sequence->v.format);
+  const RowLoops<T>& loops = Formats::values(end.sequence->v.format, end.value_dims);
   const T inverse = merged.out ? T(1 / merged.l) : T(0);
-  alignas(64) T ordered[kChunk];
-  alignas(64) T numbers[kChunk];
-  for (std::int64_t d = 0; d < end.value_dims; d += kChunk) {
-    const std::int64_t padded = smaller(kChunk, ceil_to(end.value_dims - d, loops.columns));
+  alignas(64) T ordered[kOrdered];
+  alignas(64) T numbers[kOrdered];
+  for (std::int64_t d = 0; d < end.value_dims; d += kOrdered) {
+    const std::int64_t padded = smaller(kOrdered, ceil_to(end.value_dims - d, loops.columns));
     for (std::int64_t n = 0; n < padded; ++n) {
       const T value = merged.out ? merged.out[d + n] * inverse * T(share) + T(0) : T(share);
       ordered[n] = with_one_nan(value);
     }
     loops.scatter(ordered, padded, numbers);
-    write_elements<T>(target.type, numbers, 1, smaller(kChunk, end.value_dims - d),
+    write_elements<T>(target.type, numbers, 1, smaller(kOrdered, end.value_dims - d),
                       element_at(target, row.head, row.i, d), target.column);
   }
 }
@@ -103,7 +103,8 @@ template <class T, class Formats>
 void finish_decoded_row(const contract::DecodeEnd& end, const DecodeRow& row) {
   const contract::DecodeSequence& sequence = *end.sequence;
   const Units units = units_of(sequence.score);
-  const std::int64_t out_size = ceil_to(end.value_dims, Formats::values(sequence.v.format).columns);
+  const std::int64_t out_size =
+      ceil_to(end.value_dims, Formats::values(sequence.v.format, end.value_dims).columns);
   const MergedRow<T> merged = merge_chunks<T>(sequence, row.row, out_size, units.exponent);
   const contract::Source& sinks = sequence.score.sinks;
   const double z = sinks.data ? head_element<double>(sinks, row.head) : -__builtin_inf();

@@ -11,6 +11,8 @@
 
 namespace regard::REGARD_ISA {
 
+inline constexpr int kOrdered = 128;  // columns whose order a loader chooses, at most
+
 /// The loops of one format, by the logarithm of the pass's width.
 template <class T>
 struct RowLoops {
@@ -18,7 +20,7 @@ struct RowLoops {
   using Values = void (*)(Weighted<T>, bool);
   Score score[4] = {};
   Values values[4] = {};
-  /// Up to kChunk columns times `factor`, in the loader's order, and back.
+  /// Up to kOrdered columns times `factor`, in the loader's order, and back.
   void (*gather)(const T* columns, std::int64_t count, T factor, T* ordered) = nullptr;
   void (*scatter)(const T* ordered, std::int64_t count, T* columns) = nullptr;
   int columns = 0;       ///< rows are padded to a multiple of it
@@ -38,6 +40,7 @@ inline constexpr RowLoops<T> kRowLoops = [] {
   RowLoops<T> loops;
   RowLoops<T>::template fill<Rows>(loops);
   loops.gather = [](const T* columns, std::int64_t count, T factor, T* ordered) {
+    if constexpr (LaneScaledRows<Rows>) factor /= Rows::kOne;
     for (std::int64_t n = 0; n < count; ++n) {
       const T number = columns[Rows::column(n)] * factor;
       if constexpr (Rows::kLaneColumns == 1) {
@@ -82,16 +85,23 @@ template <class T>
 struct AnyRows {
   static constexpr const char* kUnit = "fma";
 
-  static const RowLoops<T>& values(contract::RowFormat format) {
+  static const RowLoops<T>& values(contract::RowFormat format, std::int64_t columns) {
     const RowLoops<T>* found = &kRowLoops<T, NativeRows<T>>;
     if constexpr (sizeof(T) == 4) {
       for_each_loader([&]<contract::RowFormat kFormat>() {
-        if (format == kFormat) found = &kRowLoops<T, RowLoader<kFormat>>;
+        if (format != kFormat) return;
+        found = &kRowLoops<T, RowLoader<kFormat>>;
+        if constexpr (WideLoader<kFormat>::kExists) {
+          if (columns % WideLoader<kFormat>::kColumns == 0)
+            found = &kRowLoops<T, WideLoader<kFormat>>;
+        }
       });
     }
     return *found;
   }
-  static const RowLoops<T>& keys(contract::RowFormat format) { return values(format); }
+  static const RowLoops<T>& keys(contract::RowFormat format, std::int64_t columns) {
+    return values(format, columns);
+  }
 
   /// What rows are padded to, at most.
   static constexpr std::int64_t most_columns() {
@@ -110,10 +120,10 @@ template <contract::RowFormat kFormat>
 struct PairedRows {
   static constexpr const char* kUnit = "dot";
 
-  static const RowLoops<float>& keys(contract::RowFormat) {
+  static const RowLoops<float>& keys(contract::RowFormat, std::int64_t) {
     return kRowLoops<float, PairLoader<kFormat>>;
   }
-  static const RowLoops<float>& values(contract::RowFormat) {
+  static const RowLoops<float>& values(contract::RowFormat, std::int64_t) {
     return kRowLoops<float, RowLoader<kFormat>>;
   }
   static constexpr std::int64_t most_columns() { return PairLoader<kFormat>::kColumns; }

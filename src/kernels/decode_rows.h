@@ -22,6 +22,12 @@ concept ScaledRows = requires(RowAt row) {
   Rows::scale(row);
 };
 
+/// Rows whose scales take one multiplication of a few vectors' sum, or of a weight.
+template <class Rows>
+concept LaneScaledRows = requires(RowAt row) {
+  Rows::scale(row, std::int64_t{});
+};
+
 /// Rows of T itself.
 template <class T>
 struct NativeRows {
@@ -121,6 +127,8 @@ template <class T>
 inline constexpr int kBytesOf32<NativeRows<T>> = 32 * int(sizeof(T));
 template <contract::RowFormat kFormat>
 inline constexpr int kBytesOf32<RowLoader<kFormat>> = int(dense_row_bytes(shape_of(kFormat), 32));
+template <contract::RowFormat kFormat>
+inline constexpr int kBytesOf32<WideLoader<kFormat>> = kBytesOf32<RowLoader<kFormat>>;
 template <contract::RowFormat kFormat>
 inline constexpr int kBytesOf32<PairLoader<kFormat>> = kBytesOf32<RowLoader<kFormat>>;
 

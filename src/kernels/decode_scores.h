@@ -44,8 +44,12 @@ template <class T, class Rows, class V>
 
 /// Keys that the scores take together. Two halve the loads of queries, which bound the products of
 /// several rows; where memory does, a key's row is taken alone and from end to end, as it lies.
+/// More than four vectors of two keys would leave too few registers.
 template <class Rows, int kWidth, int kKeys>
-inline constexpr int kKeysTogether = kKeys >= 2 && kWidth >= (Rows::kCheap ? 8 : 2) ? 2 : 1;
+inline constexpr int kKeysTogether = kKeys >= 2 &&
+                                             kWidth >= (Rows::kCheap ? 8 : 2) && Rows::kStep <= 4
+                                         ? 2
+                                         : 1;
 
 /// Adds the products of kVectors vectors from v on of keys i and following to the chains of their
 /// rows.
@@ -53,9 +57,44 @@ template <class T, class Rows, int kWidth, int kKeys, int kVectors, int kCount, 
 [[gnu::always_inline]] inline void add_products(const RowAt (&rows)[kCount], int i,
                                                 const Queries<T>& queries, std::int64_t v,
                                                 typename Simd<T>::Vector (&sums)[kWidth * kKeys]) {
-  typename Simd<T>::Vector x[kCount][kVectors];
+  using Vector = typename Simd<T>::Vector;
+  Vector x[kCount][kVectors];
 #pragma GCC unroll 2
   for (int n = 0; n < kCount; ++n) Rows::load(rows[n], v, x[n]);
+  const auto query_at = [&](int r, int s) __attribute__((always_inline)) {
+    return in_register(load(queries.data + (r * queries.vectors + v + s) * Simd<T>::kLanes));
+  };
+  if constexpr (LaneScaledRows<Rows>) {
+    Vector scales[kCount];
+#pragma GCC unroll 2
+    for (int n = 0; n < kCount; ++n) scales[n] = Rows::scale(rows[n], v);
+    // So many rows that the keys' vectors and all sums stay in registers beside their parts.
+    constexpr int together = int(smaller(kWidth, 4 / kCount));
+#pragma GCC unroll 8
+    for (int first = 0; first < kWidth; first += together) {
+      Vector parts[together][kCount];
+#pragma GCC unroll 8
+      for (int s = 0; s < kVectors; ++s) {
+#pragma GCC unroll 4
+        for (int r = 0; r < together; ++r) {
+          const auto query = query_at(first + r, s);
+#pragma GCC unroll 2
+          for (int n = 0; n < kCount; ++n) {
+            parts[r][n] = s == 0 ? x[n][s] * query : fma(x[n][s], query, parts[r][n]);
+          }
+        }
+      }
+#pragma GCC unroll 4
+      for (int r = 0; r < together; ++r) {
+#pragma GCC unroll 2
+        for (int n = 0; n < kCount; ++n) {
+          auto& sum = sums[(first + r) * kKeys + i + n];
+          sum = fma(parts[r][n], scales[n], sum);
+        }
+      }
+    }
+    return;
+  }
   if constexpr (kLast) {
 #pragma GCC unroll 8
     for (int s = 0; s < kVectors; ++s) {
@@ -68,8 +107,7 @@ template <class T, class Rows, int kWidth, int kKeys, int kVectors, int kCount, 
   for (int s = 0; s < kVectors; ++s) {
 #pragma GCC unroll 8
     for (int r = 0; r < kWidth; ++r) {
-      const auto query =
-          in_register(load(queries.data + (r * queries.vectors + v + s) * Simd<T>::kLanes));
+      const auto query = query_at(r, s);
 #pragma GCC unroll 2
       for (int n = 0; n < kCount; ++n) {
         auto& sum = sums[r * kKeys + i + n];

@@ -119,9 +119,9 @@ inline void enter_next(const contract::DecodeTask& task, Keys block, HeadRows& r
 }
 
 /// Where the rows lie that are needed soon, and how many of their lines to ask for. One query reads
-/// its rows from end to end, which the CPU's own streams follow: one line in four keeps them ahead.
-/// In the first bytes of a page of which one head is read at a time they have to find it first, and
-/// several queries compute so long on a line that they fall behind.
+/// its rows from end to end, which the CPU's own streams may follow: one line in four then keeps
+/// them ahead. In the first bytes of a page of which one head is read at a time they have to find
+/// it first, and several queries compute so long on a line that they fall behind.
 inline void look_ahead(const contract::DecodeTask& task, HeadRows rows, Keys block,
                        std::int64_t key, KeyPlace there, int width, TileRows& tile) {
   const contract::DecodeSequence* sequence = &task.sequences[rows.head * task.head_step];
@@ -129,13 +129,15 @@ inline void look_ahead(const contract::DecodeTask& task, HeadRows rows, Keys blo
   there.row += kKeysAhead;
   const bool leaves = key >= block.end && task.heads > 1;
   if (leaves) enter_next(task, block, rows, key);
-  if (key + kTileKeys > task.key_end) return;
+  // The keys behind the task's are most likely the next one's.
+  if (key + kTileKeys > sequence->keys) return;
   if (leaves || (sequence->pages && there.row >= sequence->page_keys)) {
     sequence = &task.sequences[rows.head * task.head_step];
     there = place_of(*sequence, key);
   }
   tile.ahead = row_at(sequence->*rows.which, there).data - tile.data;
-  tile.sparse = width == 1 && (task.heads > 1 || there.row * tile.step >= kStreamBytes);
+  tile.sparse = width == 1 && !task.requests.each_line &&
+                (task.heads > 1 || there.row * tile.step >= kStreamBytes);
 }
 
 }  // namespace regard::REGARD_ISA

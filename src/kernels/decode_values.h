@@ -30,6 +30,7 @@ void add_columns(const Weighted<T>& block, int t, const T* weights, int first, s
   // Of the rows ahead, the part that is this call's.
   constexpr auto bytes = stored_bytes<T, Rows>;
   constexpr int part = bytes(kVectors) * kRows / kWidth;
+  constexpr int groups = kVectors < Rows::kStep ? 1 : kVectors / Rows::kStep;
   const std::int64_t part_at = bytes(v) + first / kRows * part;
   const TileRows& tile = block.tiles[t];
   typename Simd<T>::Vector sums[kRows][kVectors];
@@ -47,12 +48,24 @@ void add_columns(const Weighted<T>& block, int t, const T* weights, int first, s
       Rows::load(tile.at(k + i), v, x);
 #pragma GCC unroll 16
       for (int n = 0; n < kVectors; ++n) x[n] = in_register(x[n]);
+      typename Simd<T>::Vector scales[groups];
+      if constexpr (LaneScaledRows<Rows>) {
+#pragma GCC unroll 4
+        for (int g = 0; g < groups; ++g)
+          scales[g] = Rows::scale(tile.at(k + i), v + g * Rows::kStep);
+      }
 #pragma GCC unroll 8
       for (int r = 0; r < kRows; ++r) {
         if (!kWhole && !(block.seen[first + r] >> (t * kTileKeys + k + i) & 1)) continue;
         const auto weight = broadcast(p[r * keys + i]);
 #pragma GCC unroll 16
-        for (int n = 0; n < kVectors; ++n) sums[r][n] = fma(x[n], weight, sums[r][n]);
+        for (int n = 0; n < kVectors; ++n) {
+          if constexpr (LaneScaledRows<Rows>) {
+            sums[r][n] = fma(x[n], weight * scales[n / Rows::kStep], sums[r][n]);
+          } else {
+            sums[r][n] = fma(x[n], weight, sums[r][n]);
+          }
+        }
       }
     }
   }
@@ -63,7 +76,7 @@ void add_columns(const Weighted<T>& block, int t, const T* weights, int first, s
 #pragma GCC unroll 16
     for (int n = 0; n < kVectors; ++n) {
       T* at = out + n * lanes;
-      if constexpr (ScaledRows<Rows>) {
+      if constexpr (ScaledRows<Rows> || LaneScaledRows<Rows>) {
         store(at, fma(sums[r][n], broadcast(block.factor), load(at)));
       } else {
         store(at, load(at) + sums[r][n]);
@@ -135,11 +148,21 @@ T scale_weights(const Weighted<T>& block, int t, T (&weights)[kTileKeys * kWidth
   return power;
 }
 
+/// The weights of a tile times a power of two, by which products with scales of f16 stay normal
+/// numbers; its inverse and that of what elements are loaded too large is returned.
+template <class T, class Rows, int kWidth>
+T raise_weights(const T* p, T (&weights)[kTileKeys * kWidth]) {
+  constexpr T power = T(0x1p64);
+  for (int n = 0; n < kTileKeys * kWidth; ++n) weights[n] = p[n] * power;
+  return 1 / (power * Rows::kOne);
+}
+
 template <class T, class Rows, int kWidth>
 void add_values(Weighted<T> block, bool whole) {
-  // Where loading is cheap, four rows at most take a few columns together; else each vector is made
-  // once for all rows.
-  constexpr int rows = Rows::kCheap ? int(smaller(4, kWidth)) : kWidth;
+  // Where loading is cheap, or a weight takes the scales of several vectors, four rows at most take
+  // a few columns together; else each vector is made once for all rows.
+  constexpr bool few = Rows::kCheap || LaneScaledRows<Rows>;
+  constexpr int rows = few ? int(smaller(4, kWidth)) : kWidth;
   constexpr int room = Simd<T>::kLanes * int(sizeof(T)) == 64 ? 16 : 8;
   constexpr int vectors = int(larger(Rows::kLeast, room / rows));
   for (int t = 0; t < kTiles; ++t) {
@@ -148,6 +171,10 @@ void add_values(Weighted<T> block, bool whole) {
     T scaled[kTileKeys * kWidth];
     if constexpr (ScaledRows<Rows>) {
       block.factor = 1 / scale_weights<T, Rows, kWidth>(block, t, scaled);
+      weights = scaled;
+    }
+    if constexpr (LaneScaledRows<Rows>) {
+      block.factor = raise_weights<T, Rows, kWidth>(weights, scaled);
       weights = scaled;
     }
     for (int first = 0; first < kWidth; first += rows) {

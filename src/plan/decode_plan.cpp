@@ -176,6 +176,7 @@ DecodePlan make_decode_plan(const DecodeSource& source, const contract::KernelTa
   const Problem& p = source.problem;
   DecodePlan plan;
   plan.kernel = choose_kernel(source, table);
+  if (table.decode_requests) plan.requests = *table.decode_requests;
   plan.rows_per_item = plan.kernel->rows_per_pass * plan.kernel->most_passes;
   group_sequences(source, plan);
   plan.layout = make_layout(source, plan);

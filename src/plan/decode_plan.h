@@ -61,6 +61,7 @@ struct DecodePlan {
   std::vector<std::int64_t> partials;     ///< offset of each sequence's, in elements
   DecodePhase shared, own, finish;
   contract::DecodeLayout layout;
+  contract::DecodeRequests requests;
   std::int64_t partial_size = 0;     ///< elements of one
   std::int64_t rows_per_item = 0;    ///< most
   std::int64_t heads_per_item = 1;   ///< KV heads, most

@@ -201,7 +201,8 @@ void run_decode_item(const DecodeSource& source, const DecodePlan& plan, const D
                             .dims = p.d,
                             .value_dims = p.dv,
                             .group = p.group,
-                            .layout = plan.layout};
+                            .layout = plan.layout,
+                            .requests = plan.requests};
   const std::int64_t first = (begin / chunk + slot.at % chunks) * chunk;
   task.key_begin = std::max(first, begin);
   task.key_end = std::min(first + chunk, end);

@@ -46,6 +46,13 @@ struct LoadedRows {
   static std::int64_t column(std::int64_t position) { return position; }
 };
 
+/// The same for rows of whole `kColumns`: one vector scales kStep vectors. Elements are loaded
+/// without it and kOne times too large.
+template <contract::RowFormat kFormat>
+struct WideLoader {
+  static constexpr bool kExists = false;
+};
+
 /// Rows of a format of 16 bits beside queries of that type: pairs, multiplied as they are.
 template <contract::RowFormat kFormat>
 struct PairLoader;
