@@ -15,7 +15,7 @@
 //                  once more where the reference is raised, with 4 for each 16 ln 2 of a raise;
 //                  2 each where log2 e enters only then (softcap, bias or ALiBi)
 //   constant 3     exponential
-// Sums of n keys are taken in blocks of 192 and the blocks added up.
+// Sums of n keys are taken in blocks of 192 and the blocks added up; O of tile units by 32 keys.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -60,9 +60,11 @@ double weight_sums(const ErrorBound& bound, const OracleRow& row) {
   return std::min(n, 64.0) + n / 192 + bound.sink_terms;
 }
 
-double value_sums(const OracleRow& row) {
+double value_sums(const ErrorBound& bound, const OracleRow& row) {
   const double n = double(row.visible);
-  return std::min(n, 192.0) + n / 192;
+  const double in_blocks = std::min(n, 192.0) + n / 192;
+  // A tile unit, which flushes, takes 32 keys apart and adds them to the values of all before.
+  return bound.score.flushed > 0 ? std::max(in_blocks, std::min(n, 18 + n / 32)) : in_blocks;
 }
 
 double lag(const ErrorBound& bound, const OracleRow& row) {
@@ -121,7 +123,7 @@ double out_bound(const ErrorBound& bound, const OracleRow& row, std::int64_t d) 
   const double magnitude = row.out_magnitude[at], error = row.out_error[at];
   const double values = row.value_sum[at], w = row.weight_error, out = row.out[at];
   // 1 / l and the product with it, rounded; in f64 the oracle's division and product too.
-  const double sums = value_sums(row) + weight_sums(bound, row) + 2 + 2 * bound.oracle;
+  const double sums = value_sums(bound, row) + weight_sums(bound, row) + 2 + 2 * bound.oracle;
   // A rounded weight reaches numerator and denominator.
   const double relative = bound.unit * sums + 2 * bound.weight_rounding;
   const double weighed = (error + std::fabs(out) * w + relative * (magnitude + error)) * (1 + w);

@@ -18,7 +18,7 @@
 
 namespace regard::REGARD_ISA {
 
-inline constexpr int kMostGroups = 8;
+inline constexpr int kMostGroups = 16;
 
 /// Gives m to the rows that see their first key in this block.
 template <bool kGeneral, class U, int kVectors>
@@ -88,18 +88,19 @@ void visit_block(const Visit<U>& visit) {
   if (visit.group.unset != 0) set_references<kGeneral, U, kVectors>(visit);
   auto* l = visit.group.l;
   RowVectors<U, kVectors> sums;
-  const auto sum_block = [&] {
+  const auto sum_block = [&](bool careful) {
     sums = {};
-    weigh_block<kGeneral>(visit, sums);
+    weigh_block<kGeneral>(visit, careful, sums);
     bool over = false;
     for (int j = 0; j < kVectors; ++j) {
       over |= any(passes_limit(visit, load(l + S::kLanes * j), sums.v[j]));
     }
     return over;
   };
-  if (sum_block()) {
+  const bool rough = U::kPairs && visit.rough;
+  if (sum_block(false) && (!rough || sum_block(true))) {
     raise_references<kGeneral>(visit, sums);
-    sum_block();
+    sum_block(true);
   }
   for (int j = 0; j < kVectors; ++j) {
     store(l + S::kLanes * j, load(l + S::kLanes * j) + sums.v[j]);

@@ -126,38 +126,67 @@ template <bool kGeneral, bool kPartial, int kVectors, class U, int kSums>
   }
 }
 
+/// References from here on are far: the exponent is then the difference of two rounded scores.
+inline constexpr float kFarReference = 0x1p14f;
+
+/// z of src/prim/rough_exp2.h for a vector of rows. The quick form takes one step from the dot
+/// product and rounds the row's part of it once for all keys, which the quotient forgives. It makes
+/// NaN of what lies millions below m; the careful form has the same bits elsewhere.
+template <bool kGeneral, bool kCareful>
+struct RoughExponent {
+  using Vector = Simd<float>::Vector;
+  static_assert(kCareful || !kGeneral);
+
+  Vector m, factor;
+  float unit;
+  Vector scale = factor * broadcast(kRoughScale);
+  Vector offset = fma(m, broadcast(-kRoughScale), broadcast(kRoughOffset));
+
+  [[gnu::always_inline]] RoughExponent(Vector reference, Vector f, float u)
+      : m(reference), factor(f), unit(u) {}
+
+  /// Of a dot product, in the general form of a score.
+  [[gnu::always_inline]] Vector operator()(Vector x) const {
+    if constexpr (!kCareful) return fma(x, scale, offset);
+    const auto s = kGeneral ? x : x * factor;
+    auto z =
+        fma(exponent_of<kGeneral>(s, m, unit), broadcast(kRoughScale), broadcast(kRoughOffset));
+    if constexpr (!kGeneral) {
+      const auto far = greater(magnitude(m), broadcast(kFarReference));
+      z = select(far, z, fma(x, scale, offset));
+    }
+    // A score that is not finite spoils its row: infinity times 0 is NaN.
+    return fma(s, broadcast(0.0f), minimum(broadcast(kRoughNothing), z));
+  }
+};
+
 /// As weigh_tile from a tile of dot products, with weights that are bf16 from the start, and their
-/// sums: src/prim/rough_exp2.h.
-template <bool kGeneral, bool kPartial, class U, int kVectors, int kSums>
+/// sums, unless the unit sums P itself: src/prim/rough_exp2.h.
+template <bool kGeneral, bool kPartial, bool kCareful, class U, int kVectors, int kSums>
 [[gnu::always_inline]] inline void weigh_tile_roughly(const Visit<U>& visit, std::int64_t t,
                                                       Tile<float, U::kTileKeys, kVectors>& tile,
+                                                      const typename U::RoughPower& power,
                                                       RowVectors<U, kSums>& sums, int first = 0) {
   using S = DirectShape<U>;
   if constexpr (kGeneral) finish_scores<true>(visit, t, contract::Stage::biased, tile);
-  const auto scale = broadcast(kRoughScale);
-  const auto offset = broadcast(kRoughOffset);
   const auto nothing = broadcast(kRoughNothing);
-  const auto factor = broadcast(visit.factor);
 #pragma GCC unroll 4
   for (int j = 0; j < kVectors; ++j) {
     const int lane = S::kLanes * (first + j);
-    const auto m = load(visit.group.m + lane);
+    const RoughExponent<kGeneral, kCareful> exponent(load(visit.group.m + lane),
+                                                     broadcast(visit.factor), visit.unit);
     auto sum = broadcast(0.0f);
 #pragma GCC unroll 8
     for (int i = 0; i < S::kKeys; i += 2) {
       typename S::Vector z[2];
 #pragma GCC unroll 2
       for (int n = 0; n < 2; ++n) {
-        // From the rounded score, as m is: of large ones the difference alone is exact.
-        const auto s = kGeneral ? tile.a[i + n][j] : tile.a[i + n][j] * factor;
-        z[n] = fma(exponent_of<kGeneral>(s, m, visit.unit), scale, offset);
-        // A score that is not finite spoils its row: infinity times 0 is NaN.
-        z[n] = fma(s, broadcast(0.0f), minimum(nothing, z[n]));
+        z[n] = exponent(tile.a[i + n][j]);
         if constexpr (kPartial)
           z[n] = select(lanes_seeing(visit, t + i + n, first + j), z[n], nothing);
       }
-      const auto pairs = U::weigh_roughly(z[0], z[1]);
-      sum = U::add_weights(pairs, sum);
+      const auto pairs = power(z[0], z[1]);
+      if constexpr (!U::kSumsPairs) sum = U::add_weights(pairs, sum);
       store(visit.p + (t + i) / 2 * S::kWidth + lane, pairs);
     }
     sums.v[first + j] = sums.v[first + j] + sum;
@@ -210,53 +239,52 @@ template <class U, class Action>
   }
 }
 
-/// As weigh_block with rough weights. A unit that works beside the vector instructions multiplies
-/// the next tile while the one before becomes weights.
-template <bool kGeneral, class U, int kVectors>
+/// As weigh_block with rough weights.
+template <bool kGeneral, bool kCareful, class U, int kVectors>
 void weigh_block_roughly(const Visit<U>& visit, RowVectors<U, kVectors>& sums) {
-  if constexpr (!U::kBesideVectors) {
+  if constexpr (!kCareful && U::kSumsPairs) {
+    U::template weigh_plain<kVectors>(visit);
+  } else {
+    const typename U::RoughPower power;
     for_each_tile(visit, [&]<bool kPartial>(std::int64_t t) {
-      if constexpr (kPartial && !kGeneral) {
+      if constexpr (kPartial && !kGeneral && U::kSkipsVectors) {
         with_seen_vectors<kVectors>(visit, t, [&]<int kSeen>(int first) {
           auto tile = product_tile<true, U, kSeen>(visit, t, first);
-          weigh_tile_roughly<false, true>(visit, t, tile, sums, first);
+          weigh_tile_roughly<false, true, kCareful>(visit, t, tile, power, sums, first);
         });
       } else {
         auto tile = product_tile<kPartial, U, kVectors>(visit, t);
-        weigh_tile_roughly<kGeneral, kPartial>(visit, t, tile, sums);
+        weigh_tile_roughly<kGeneral, kPartial, kCareful>(visit, t, tile, power, sums);
       }
     });
-  } else {
-    Tile<float, U::kTileKeys, kVectors> tiles[2];
-    std::int64_t count = 0, before = 0;
-    bool partial = false;
-    const auto weigh = [&] {
-      auto& tile = tiles[count % 2];
-      if (partial) {
-        weigh_tile_roughly<kGeneral, true>(visit, before, tile, sums);
-      } else {
-        weigh_tile_roughly<kGeneral, false>(visit, before, tile, sums);
-      }
-    };
-    for_each_tile(visit, [&]<bool kPartial>(std::int64_t t) {
-      U::template multiply_keys<kPartial>(visit, t, 0, tiles[(count + 1) % 2]);
-      if (count > 0) weigh();
-      ++count;
-      before = t;
-      partial = kPartial;
-    });
-    weigh();
   }
+  if constexpr (U::kSumsPairs) U::sum_weights(visit, sums);
+}
+
+/// Whether m of some row is far.
+template <class U, int kVectors>
+bool has_far_reference(const Visit<U>& visit) {
+  bool far = false;
+  for (int j = 0; j < kVectors; ++j) {
+    const auto m = load(visit.group.m + DirectShape<U>::kLanes * j);
+    far |= any(greater(magnitude(m), broadcast(kFarReference)));
+  }
+  return far;
 }
 
 /// P of the whole block and its sums. Sums are taken by tile, then by block, then over blocks:
-/// chains of at most 64 roundings and one for each block.
+/// chains of at most 64 roundings and one for each block. `careful`: see RoughExponent.
 template <bool kGeneral, class U, int kVectors>
-void weigh_block(const Visit<U>& visit, RowVectors<U, kVectors>& sums) {
+void weigh_block(const Visit<U>& visit, bool careful, RowVectors<U, kVectors>& sums) {
   if constexpr (U::kPairs) {
     // A mask alone changes no score: with all pairs seen it leaves the bits of the plain form.
-    if (visit.rough && !has_hook(visit.task.score)) return weigh_block_roughly<false>(visit, sums);
-    if (visit.rough) return weigh_block_roughly<kGeneral>(visit, sums);
+    if (visit.rough && has_hook(visit.task.score)) {
+      return weigh_block_roughly<kGeneral, true>(visit, sums);
+    }
+    if (visit.rough && (careful || has_far_reference<U, kVectors>(visit))) {
+      return weigh_block_roughly<false, true>(visit, sums);
+    }
+    if (visit.rough) return weigh_block_roughly<false, false>(visit, sums);
   }
   for_each_tile(visit, [&]<bool kPartial>(std::int64_t t) {
     visit.ahead.ask();

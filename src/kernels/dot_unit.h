@@ -34,7 +34,7 @@ struct DotUnit {
   static constexpr bool kScalesScores = true;
   static constexpr bool kPairs = true;
   static constexpr bool kSkipsVectors = true;
-  static constexpr bool kBesideVectors = false;  ///< with kPairs: works while vectors do
+  static constexpr bool kSumsPairs = false;  ///< with kPairs: sums P itself, and weighs beside it
   using Keys = PairedColumns;
   using Values = PairedKeys<kTileColumns>;
 
@@ -42,7 +42,8 @@ struct DotUnit {
 
   static void pack_queries(const contract::DirectTask& task, const RowGroup<float, kWidth>& group,
                            float factor) {
-    pack_query_pairs(task, group, split_factor(factor).power, ceil_to(task.dims, kDepth));
+    pack_query_pairs(task, group, split_factor(factor).power, ceil_to(task.dims, kDepth),
+                     [](auto words, auto power) { return scale_pairs(words, power); });
   }
 
   template <bool kPartial, class Visit, int kVectors>
@@ -68,10 +69,7 @@ struct DotUnit {
     store(p + key / 2 * kWidth + lane, bf16_pairs(weights[0], weights[1]));
   }
 
-  [[gnu::always_inline]] static inline auto weigh_roughly(Simd<float>::Vector z_low,
-                                                          Simd<float>::Vector z_high) {
-    return rough_exp2_pairs(z_low, z_high);
-  }
+  using RoughPower = regard::REGARD_ISA::RoughPower;
   [[gnu::always_inline]] static inline auto add_weights(Simd<float>::Vector pairs,
                                                         Simd<float>::Vector sum) {
     return add_pairs(pairs, sum);

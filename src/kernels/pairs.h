@@ -32,26 +32,34 @@ inline SplitFactor split_factor(float factor) {
 }
 
 /// Writes the group's rows times `power` into a panel of words (columns / 2, kWidth); columns past
-/// D, rows that see nothing and lanes past the rows are 0.
-template <int kWidth>
+/// D, rows that see nothing and lanes past the rows are 0. scale(words, power) does it for both
+/// halves.
+template <int kWidth, class Scale>
 void pack_query_pairs(const contract::DirectTask& task, const RowGroup<float, kWidth>& group,
-                      float power, std::int64_t columns) {
+                      float power, std::int64_t columns, const Scale& scale) {
   constexpr int lanes = Simd<float>::kLanes;
-  constexpr int chunk = 2 * kChunk;
-  alignas(64) std::uint16_t rows[lanes][chunk];
+  constexpr int halves = 2 * lanes;
+  alignas(64) std::uint16_t copy[halves];
   for (int r0 = 0; r0 < kWidth; r0 += lanes) {
-    for (std::int64_t d = 0; d < columns; d += chunk) {
-      const std::int64_t count = smaller(chunk, columns - d);
+    for (std::int64_t d = 0; d < columns; d += halves) {
+      const std::int64_t count = smaller(halves, task.dims - d);
+      Simd<float>::Vector words[lanes];
       for (int i = 0; i < lanes; ++i) {
-        __builtin_memset(rows[i], 0, sizeof(rows[i]));
-        if (!(group.live >> (r0 + i) & 1)) continue;
+        words[i] = broadcast(0.0f);
+        if (count <= 0 || !(group.live >> (r0 + i) & 1)) continue;
         const RowPlace place = row_place(task, group.first + r0 + i);
-        convert_each(halves_at(task.q, place.head, place.i, d), task.q.column,
-                     smaller(count, task.dims - d), rows[i], 1,
-                     [power](std::uint16_t x) { return f32_to_bf16(bf16_to_f32(x) * power); });
+        const std::uint16_t* row = halves_at(task.q, place.head, place.i, d);
+        if (count < halves || task.q.column != 1) {
+          __builtin_memset(copy, 0, sizeof(copy));
+          convert_each(row, task.q.column, count, copy, 1, [](std::uint16_t x) { return x; });
+          row = copy;
+        }
+        words[i] =
+            scale(load_anywhere<float>(reinterpret_cast<const std::byte*>(row)), broadcast(power));
       }
-      transpose_into<kWidth>(reinterpret_cast<const float*>(rows[0]), kChunk, (count + 1) / 2,
-                             group.queries + d / 2 * kWidth + r0);
+      transpose(words);
+      const auto used = int(smaller(lanes, (columns - d + 1) / 2));
+      for (int i = 0; i < used; ++i) store(group.queries + (d / 2 + i) * kWidth + r0, words[i]);
     }
   }
 }
@@ -129,8 +137,10 @@ class PairWriter {
     const std::int64_t low_step = low_wanted ? source_.column : 0;
     const std::int64_t high_step = high_wanted ? source_.column : 0;
     std::uint32_t odd = 0;
-    if (low_step == 1 && high_step == 1) {
-      for (std::int64_t n = 0; n < columns_; ++n) words[n] = finite_word(low[n], high[n], odd);
+    if (low_step == 1 && high_step == 1 && are_finite(low) && are_finite(high)) {
+      for (std::int64_t n = 0; n < columns_; ++n) {
+        words[n] = std::uint32_t(low[n]) | std::uint32_t(high[n]) << 16;
+      }
     } else {
       for (std::int64_t n = 0; n < columns_; ++n) {
         words[n] = finite_word(low[n * low_step], high[n * high_step], odd);
@@ -146,6 +156,16 @@ class PairWriter {
  private:
   const std::uint16_t* row_of(std::int64_t key) const {
     return halves_at(source_, 0, block_.begin + key, 0);
+  }
+
+  /// Of a dense row.
+  [[gnu::always_inline]] inline bool are_finite(const std::uint16_t* row) const {
+    std::uint16_t largest = 0;
+    for (std::int64_t n = 0; n < columns_; ++n) {
+      const auto magnitude = std::uint16_t(row[n] & 0x7fff);
+      largest = magnitude > largest ? magnitude : largest;
+    }
+    return largest < 0x7f80;
   }
 
   /// The pair as a word; a half that is not finite becomes 0 and sets its bit of `odd`.

@@ -10,6 +10,7 @@
 #include "kernels/pairs.h"
 #include "kernels/tile.h"
 #include "kernels/tile_panels.h"
+#include "kernels/tile_weights.h"
 #include "kernels/visibility.h"
 #include "prim/prim.h"
 
@@ -22,6 +23,8 @@ struct TileUnit {
   using Keys = TiledKeys;
   using Values = TransposedValues;
   using Session = typename Tiles::Session;
+  using TileRegisters = Tiles;
+  using RoughPower = typename Tiles::RoughPower;
   static constexpr const char* kName = Tiles::kName;
   static constexpr bool kEmulated = Tiles::kEmulated;
   static constexpr std::int64_t kFewRows = 4;  ///< not measured on hardware
@@ -31,32 +34,49 @@ struct TileUnit {
   static constexpr int kKeysStored = 2;
   static constexpr int kWidth = 4 * kTileSide;
   static constexpr int kTileVectors = kWidth / Simd<float>::kLanes;
-  static constexpr int kVectorStep = kTileSide / Simd<float>::kLanes;
+  static constexpr int kVectorStep = Piece::kSide / Simd<float>::kLanes;
   static constexpr std::int64_t kPanelKeys = kBlockKeys + kTileKeys;
   static constexpr bool kCopiesPartial = true;
   static constexpr bool kScalesScores = true;
   static constexpr bool kPairs = true;
   static constexpr bool kSkipsVectors = false;
-  static constexpr bool kBesideVectors = true;
+  static constexpr bool kSumsPairs = true;
   static_assert(kTileKeys % kDepth == 0);  // runs of tiles are whole chunks of V
 
   static float left_factor(float factor) { return split_factor(factor).rest; }
 
   static void pack_queries(const contract::DirectTask& task, const RowGroup<float, kWidth>& group,
                            float factor) {
-    pack_query_pairs(task, group, split_factor(factor).power, ceil_to(task.dims, kDepth));
+    pack_query_pairs(task, group, split_factor(factor).power, ceil_to(task.dims, kDepth),
+                     [](auto words, auto power) { return Tiles::scale_pairs(words, power); });
+  }
+
+  /// 32 keys of the block from `key` on.
+  template <class Visit>
+  [[gnu::always_inline]] static inline TileOperand keys(const Visit& visit, std::int64_t key,
+                                                        bool copied) {
+    const TiledKeys::Rows& k = visit.k;
+    const std::int64_t row = copied ? k.panel_row : k.row;
+    return {(copied ? k.panel : k.first) + key * row, row, kTileSide * row, kDepth};
+  }
+
+  /// The group's queries from row `row` on.
+  template <class Visit>
+  [[gnu::always_inline]] static inline TileOperand queries(const Visit& visit, int row) {
+    return pairs_of(visit.group.queries, row);
   }
 
   template <bool kPartial, class Visit, int kVectors>
   [[gnu::always_inline]] static inline void multiply_keys(const Visit& visit, std::int64_t t, int,
                                                           Tile<float, kTileKeys, kVectors>& tile) {
-    const TiledKeys::Rows& k = visit.k;
-    const std::uint16_t* keys = kPartial ? k.panel + t * k.panel_row : k.first + t * k.row;
-    const std::int64_t row = kPartial ? k.panel_row : k.row;
-    const TileOperand left{keys, row, kTileSide * row, kDepth};
-    const auto* queries = reinterpret_cast<const std::uint16_t*>(visit.group.queries);
+    constexpr int width = kVectors * Simd<float>::kLanes;
+    auto* scores = reinterpret_cast<float*>(&tile.a[0][0]);
     const std::int64_t chunks = ceil_to(visit.task.dims, kDepth) / kDepth;
-    multiply_columns(left, pairs_of(queries), chunks, false, tile);
+    Tiles tiles;
+    for (int row = 0; row < width; row += Piece::kSide) {
+      tiles.template multiply<2, 2>({}, keys(visit, t, kPartial), queries(visit, row), chunks);
+      tiles.template store<2, 2>({scores + row, width});
+    }
   }
 
   [[gnu::always_inline]] static inline void store_weights(const Simd<float>::Vector (&weights)[2],
@@ -64,68 +84,96 @@ struct TileUnit {
     store(p + key / 2 * kWidth + lane, Tiles::bf16_pairs(weights[0], weights[1]));
   }
 
-  [[gnu::always_inline]] static inline auto weigh_roughly(Simd<float>::Vector z_low,
-                                                          Simd<float>::Vector z_high) {
-    return Tiles::rough_exp2_pairs(z_low, z_high);
-  }
-  [[gnu::always_inline]] static inline auto add_weights(Simd<float>::Vector pairs,
-                                                        Simd<float>::Vector sum) {
-    return Tiles::add_pairs(pairs, sum);
+  template <int kVectors, class Visit>
+  static void weigh_plain(const Visit& visit) {
+    TileWeights<TileUnit>(visit).weigh(kVectors * Simd<float>::kLanes);
   }
 
-  /// O' += V' P' for the block, summed apart and added once. Hidden pairs have a weight of 0 and
-  /// finite values: what is not finite is 0 in the panel and is added behind.
+  /// Sums of P over the keys, as products with ones.
+  template <class Visit, class Sums>
+  static void sum_weights(const Visit& visit, Sums& sums) {
+    constexpr int vectors = sizeof(sums.v) / sizeof(sums.v[0]);
+    constexpr int columns = vectors * Simd<float>::kLanes / kTileSide;
+    alignas(64) static constexpr Ones ones;
+    const TileOperand left{ones.halves, 0, 0, 0};
+    alignas(64) float rows[kTileSide][kWidth];
+    Tiles tiles;
+    for_each_run(visit, [&](bool first, std::int64_t key, std::int64_t chunks) {
+      const TileOperand right = pairs_of(visit.p + key / 2 * kWidth, 0);
+      if (first) {
+        tiles.template multiply<1, columns>({}, left, right, chunks);
+      } else {
+        tiles.template add<1, columns>(left, right, chunks);
+      }
+    });
+    tiles.template store<1, columns>({rows[0], kWidth});
+    for (int j = 0; j < vectors; ++j) sums.v[j] = load(rows[0] + j * Simd<float>::kLanes);
+  }
+
+  /// O' += V' P', chunk after chunk of keys. Hidden pairs have a weight of 0 and finite values:
+  /// what is not finite is 0 in the panel and is added behind.
   template <class Visit, int kVectors>
   static void add_values(const Visit& visit) {
+    constexpr int rows = kVectors * Simd<float>::kLanes;
     const std::int64_t columns = ceil_to(visit.task.value_dims, kTileColumns);
+    Tiles tiles;
+    TileSums held;
     std::int64_t d = 0;
     for (; d + 2 * kTileColumns <= columns; d += 2 * kTileColumns) {
-      add_columns<2, kVectors>(visit, d, columns);
+      for (int row = 0; row < rows; row += Piece::kSide) {
+        held = add_columns<2>(visit, tiles, d, row, columns, held);
+      }
     }
-    if (d < columns) add_columns<1, kVectors>(visit, d, columns);
+    if (held.at) tiles.template store<2, 2>(held);
+    if (d < columns) {
+      for (int row = 0; row < rows; row += Piece::kSide) {
+        tiles.template store<1, 2>(add_columns<1>(visit, tiles, d, row, columns, {}));
+      }
+    }
     if (visit.v.odd) add_not_finite<kWidth>(visit);
   }
 
  private:
-  /// Pairs of rows of a panel (pairs, kWidth).
-  static TileOperand pairs_of(const std::uint16_t* panel) {
-    return {panel, 2 * kWidth, 2 * kTileSide, 2 * kWidth * kTileSide};
+  struct Ones {
+    std::uint16_t halves[kTileTerms];
+    constexpr Ones() : halves() {
+      for (auto& half : halves) half = 0x3f80;
+    }
+  };
+
+  /// Words of a panel (pairs, kWidth), from row `row` of the group on.
+  static TileOperand pairs_of(const float* panel, int row) {
+    return {reinterpret_cast<const std::uint16_t*>(panel + row), 2 * kWidth, 2 * kTileSide,
+            2 * kWidth * kTileSide};
   }
 
-  /// Tiles of `left` times all columns of 16 rows that the tile has.
-  template <int kRows, int kVectors>
-  [[gnu::always_inline]] static inline void multiply_columns(const TileOperand& left,
-                                                             TileOperand right, std::int64_t chunks,
-                                                             bool add,
-                                                             Tile<float, kRows, kVectors>& tile) {
-    constexpr int lanes = Simd<float>::kLanes;
-    constexpr int width = kVectors * lanes;
-    constexpr int columns = width / kTileSide;
-    auto* c = reinterpret_cast<float*>(&tile.a[0][0]);
-#pragma GCC unroll 2
-    for (int j = 0; j + 2 <= columns; j += 2) {
-      Tiles::template multiply<kRows / kTileSide, 2>(left, right, chunks, add, c + j * kTileSide,
-                                                     width);
-      right.first += 2 * right.tile;
-    }
-    if constexpr (columns % 2 != 0) {
-      Tiles::template multiply<kRows / kTileSide, 1>(left, right, chunks, add,
-                                                     c + (columns - 1) * kTileSide, width);
-    }
-  }
-
-  template <int kTiles, int kVectors, class Visit>
-  static void add_columns(const Visit& visit, std::int64_t d, std::int64_t columns) {
-    Tile<float, kTiles * kTileSide, kVectors> tile;
+  /// Calls action(is it the first, its first key, its chunks of keys) for the runs of the block.
+  template <class Visit, class Action>
+  [[gnu::always_inline]] static inline void for_each_run(const Visit& visit, const Action& action) {
     for (int n = 0; n < visit.view.run_count; ++n) {
       const Run& run = visit.view.runs[n];
-      const std::int64_t chunk = kDepth * columns;
-      const TileOperand left{visit.v.first + run.begin * columns + d * kDepth, kDepth,
-                             kDepth * kTileSide, chunk};
-      const auto* weights = reinterpret_cast<const std::uint16_t*>(visit.p) + run.begin * kWidth;
-      multiply_columns(left, pairs_of(weights), (run.end - run.begin) / kDepth, n > 0, tile);
+      action(n == 0, run.begin, (run.end - run.begin) / kDepth);
     }
-    tile.add_to(visit.group.out + d * kWidth, kWidth);
+  }
+
+  /// kTiles tiles of columns from d on for 32 rows; gives where the sums, still in registers, go.
+  template <int kTiles, class Visit>
+  [[gnu::always_inline]] static inline TileSums add_columns(const Visit& visit, Tiles& tiles,
+                                                            std::int64_t d, int row,
+                                                            std::int64_t columns,
+                                                            const TileSums& held) {
+    const TileSums out{visit.group.out + d * kWidth + row, kWidth};
+    for_each_run(visit, [&](bool first, std::int64_t key, std::int64_t chunks) {
+      const TileOperand left{visit.v.first + key * columns + d * kDepth, kDepth, kDepth * kTileSide,
+                             kDepth * columns};
+      const TileOperand right = pairs_of(visit.p + key / 2 * kWidth, row);
+      if (first) {
+        tiles.template multiply<kTiles, 2>({held, out}, left, right, chunks);
+      } else {
+        tiles.template add<kTiles, 2>(left, right, chunks);
+      }
+    });
+    return out;
   }
 };
 

@@ -31,22 +31,43 @@ namespace regard::REGARD_ISA {
   return _mm512_castsi512_ps(_mm512_permutexvar_epi16(order, both));
 }
 
+/// Both halves of every word times x, to nearest, ties to even.
+[[gnu::always_inline]] inline __m512 scale_pairs(__m512 words, __m512 x) {
+  const auto bits = __m512i(words);
+  const auto low = __m512(_mm512_slli_epi32(bits, 16));
+  const auto high = __m512(_mm512_and_si512(bits, _mm512_set1_epi32(int(0xffff0000))));
+  return bf16_pairs(low * x, high * x);
+}
+
 /// c + both halves of a.
 [[gnu::always_inline]] inline __m512 add_pairs(__m512 a, __m512 c) {
   return dot(a, _mm512_castsi512_ps(_mm512_set1_epi32(0x3f803f80)), c);
 }
 
-/// 2^x of both as bf16, from z: src/prim/rough_exp2.h.
-[[gnu::always_inline]] inline __m512 rough_exp2_pairs(__m512 z_low, __m512 z_high) {
-  const __m512i interleave =
-      _mm512_set4_epi32(0x0f0e0706, 0x0d0c0504, 0x0b0a0302, 0x09080100);  // of 8 words in 16 bytes
-  const __m512i z = _mm512_shuffle_epi8(
-      _mm512_packus_epi32(_mm512_cvtps_epi32(z_low), _mm512_cvtps_epi32(z_high)), interleave);
-  const __m512i line =
-      _mm512_mask_permutexvar_epi8(_mm512_set1_epi8(-1), 0x5555555555555555,
-                                   _mm512_srli_epi16(z, 2), _mm512_load_si512(kRoughTable));
-  return _mm512_castsi512_ps(_mm512_srli_epi16(_mm512_sub_epi16(line, z), 1));
-}
+/// 2^x of both as bf16, from z: src/prim/rough_exp2.h. What it needs stays in registers.
+class RoughPower {
+ public:
+  [[gnu::always_inline]] __m512 operator()(__m512 z_low, __m512 z_high) const {
+    const __m512i z = _mm512_shuffle_epi8(
+        _mm512_packus_epi32(_mm512_cvtps_epi32(z_low), _mm512_cvtps_epi32(z_high)), interleave_);
+    const __m512i line = _mm512_mask_permutexvar_epi8(
+        ones_, 0x5555555555555555, _mm512_multishift_epi64_epi8(lines_, z), table_);
+    return _mm512_castsi512_ps(_mm512_srli_epi16(_mm512_sub_epi16(line, z), 1));
+  }
+
+ private:
+  [[gnu::always_inline]] static inline __m512i held(__m512i x) {
+    asm("" : "+v"(x));
+    return x;
+  }
+
+  /// Of 8 words in 16 bytes.
+  __m512i interleave_ = held(_mm512_set4_epi32(0x0f0e0706, 0x0d0c0504, 0x0b0a0302, 0x09080100));
+  /// Bits 2 to 9 of each word, in its low byte: a shift would take the port that converts.
+  __m512i lines_ = held(_mm512_set1_epi64(0x3a32'2a22'1a12'0a02));
+  __m512i table_ = held(_mm512_load_si512(kRoughTable));
+  __m512i ones_ = held(_mm512_set1_epi8(-1));
+};
 
 /// A lane holds two neighbours.
 template <>

@@ -25,42 +25,41 @@ struct AmxTiles {
         config[16 + 2 * n] = 64;  // bytes of a row
         config[48 + n] = kTileSide;
       }
-      // The intrinsic tells the compiler of 8 bytes that it reads; the others count as unused.
-      asm volatile("" ::"r"(config) : "memory");
-      _tile_loadconfig(config);
+      // All 64 bytes are named as read: the intrinsic names 8, and the others count as unused.
+      asm volatile("ldtilecfg %0" : : "m"(config));
     }
     ~Session() { _tile_release(); }
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
   };
 
-  /// c = or += the sum over `count` chunks of kRows tiles of a, rows of 32 halves, times kColumns
-  /// tiles of b, rows of 16 pairs. c has rows of c_row numbers. Both counts are 1 or 2.
-  template <int kRows, int kColumns>
-  [[gnu::always_inline]] static inline void multiply(const TileOperand& a, const TileOperand& b,
-                                                     std::int64_t count, bool add, float* c,
-                                                     std::int64_t c_row) {
-    // The intrinsics do not tell the compiler that they read and write memory.
-    asm volatile("" ::: "memory");
-    start_sums<kRows, kColumns>(add, c, c_row);
-    const std::uint16_t* left = a.first;
-    const std::uint16_t* right = b.first;
-    for (std::int64_t n = 0; n < count; ++n, left += a.chunk, right += b.chunk) {
-      _tile_loadd(4, left, 2 * a.row);
-      _tile_loadd(6, right, 2 * b.row);
-      _tile_dpbf16ps(0, 4, 6);
-      if constexpr (kColumns == 2) {
-        _tile_loadd(7, right + b.tile, 2 * b.row);
-        _tile_dpbf16ps(1, 4, 7);
-      }
-      if constexpr (kRows == 2) {
-        _tile_loadd(5, left + a.tile, 2 * a.row);
-        _tile_dpbf16ps(2, 5, 6);
-      }
-      if constexpr (kRows == 2 && kColumns == 2) _tile_dpbf16ps(3, 5, 7);
+  /// Sums over `count` chunks of kRows tiles of a, rows of 32 halves, times kColumns tiles of b,
+  /// rows of 16 pairs; 2 x 2, 1 x 2 or 1 x 4. They stay in registers until `store`, or the `start`
+  /// of the next product. After product n of tiles comes beside(n), for which the CPU has 16
+  /// cycles.
+  template <int kRows, int kColumns, class Beside = NothingBeside>
+  [[gnu::always_inline]] void multiply(const TileStart& start, const TileOperand& a,
+                                       const TileOperand& b, std::int64_t count,
+                                       const Beside& beside = {}) {
+    multiply_chunk<kRows, kColumns>(&start, a, b, 0, beside);
+    for (std::int64_t n = 1; n < count; ++n) {
+      multiply_chunk<kRows, kColumns>(nullptr, a, b, n, beside);
     }
-    store_sums<kRows, kColumns>(c, c_row);
-    asm volatile("" ::: "memory");
+  }
+
+  /// The same, added to the sums that the registers hold.
+  template <int kRows, int kColumns>
+  [[gnu::always_inline]] void add(const TileOperand& a, const TileOperand& b, std::int64_t count) {
+    for (std::int64_t n = 0; n < count; ++n) {
+      multiply_chunk<kRows, kColumns>(nullptr, a, b, n, NothingBeside{});
+    }
+  }
+
+  template <int kRows, int kColumns>
+  [[gnu::always_inline]] void store(const TileSums& sums) {
+    for_each_tile<kRows, kColumns>([&]<int kRow, int kColumn>() {
+      store_tile<kRow * kColumns + kColumn>(tile_of(sums, kRow, kColumn), sums.row);
+    });
   }
 
   static void run_peak(std::int64_t iterations) noexcept {
@@ -90,41 +89,76 @@ struct AmxTiles {
   [[gnu::always_inline]] static inline __m512 bf16_pairs(__m512 low, __m512 high) {
     return regard::REGARD_ISA::bf16_pairs(low, high);
   }
-  [[gnu::always_inline]] static inline __m512 add_pairs(__m512 a, __m512 c) {
-    return regard::REGARD_ISA::add_pairs(a, c);
+  [[gnu::always_inline]] static inline __m512 scale_pairs(__m512 words, __m512 x) {
+    return regard::REGARD_ISA::scale_pairs(words, x);
   }
-  [[gnu::always_inline]] static inline __m512 rough_exp2_pairs(__m512 z_low, __m512 z_high) {
-    return regard::REGARD_ISA::rough_exp2_pairs(z_low, z_high);
-  }
+  using RoughPower = regard::REGARD_ISA::RoughPower;
 
  private:
-  /// Tile registers 0 to 3 hold the sums: 0 and 1 the first row of tiles, 2 and 3 the second.
-  template <int kRows, int kColumns>
-  [[gnu::always_inline]] static inline void start_sums(bool add, const float* c,
-                                                       std::int64_t c_row) {
-    const float* const below = c + kTileSide * c_row;
-    const std::int64_t c_bytes = c_row * std::int64_t{sizeof(float)};
-    if (add) {
-      _tile_loadd(0, c, c_bytes);
-      if constexpr (kColumns == 2) _tile_loadd(1, c + kTileSide, c_bytes);
-      if constexpr (kRows == 2) _tile_loadd(2, below, c_bytes);
-      if constexpr (kRows == 2 && kColumns == 2) _tile_loadd(3, below + kTileSide, c_bytes);
-    } else {
-      _tile_zero(0);
-      if constexpr (kColumns == 2) _tile_zero(1);
-      if constexpr (kRows == 2) _tile_zero(2);
-      if constexpr (kRows == 2 && kColumns == 2) _tile_zero(3);
+  // The intrinsics do not tell the compiler that they read and write memory.
+  template <int kTile>
+  [[gnu::always_inline]] static inline void load_tile(const void* from, std::int64_t row_bytes) {
+    asm volatile("tileloadd (%0,%1,1), %%tmm%c2"
+                 :
+                 : "r"(from), "r"(row_bytes), "i"(kTile)
+                 : "memory");
+  }
+  template <int kTile>
+  [[gnu::always_inline]] static inline void store_tile(float* to, std::int64_t row) {
+    asm volatile("tilestored %%tmm%c2, (%0,%1,1)"
+                 :
+                 : "r"(to), "r"(row * std::int64_t{sizeof(float)}), "i"(kTile)
+                 : "memory");
+  }
+  template <int kTile>
+  [[gnu::always_inline]] static inline void clear_tile() {
+    asm volatile("tilezero %%tmm%c0" : : "i"(kTile));
+  }
+  template <int kSums, int kLeft, int kRight>
+  [[gnu::always_inline]] static inline void multiply_tiles() {
+    asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kSums), "i"(kLeft), "i"(kRight));
+  }
+
+  /// Calls action<row, column> for the tiles of the sums, row by row.
+  template <int kRows, int kColumns, int kTile = 0, class Action>
+  [[gnu::always_inline]] static inline void for_each_tile(const Action& action) {
+    action.template operator()<kTile / kColumns, kTile % kColumns>();
+    if constexpr (kTile + 1 < kRows * kColumns) {
+      for_each_tile<kRows, kColumns, kTile + 1>(action);
     }
   }
 
-  template <int kRows, int kColumns>
-  [[gnu::always_inline]] static inline void store_sums(float* c, std::int64_t c_row) {
-    float* const below = c + kTileSide * c_row;
-    const std::int64_t c_bytes = c_row * std::int64_t{sizeof(float)};
-    _tile_stored(0, c, c_bytes);
-    if constexpr (kColumns == 2) _tile_stored(1, c + kTileSide, c_bytes);
-    if constexpr (kRows == 2) _tile_stored(2, below, c_bytes);
-    if constexpr (kRows == 2 && kColumns == 2) _tile_stored(3, below + kTileSide, c_bytes);
+  [[gnu::always_inline]] static inline float* tile_of(const TileSums& sums, int row, int column) {
+    return sums.at + kTileSide * (row * sums.row + column);
+  }
+
+  /// Chunk `n`, added to sums in registers 0 to 3; those above hold tiles of a, then of b.
+  template <int kRows, int kColumns, class Beside>
+  [[gnu::always_inline]] static inline void multiply_chunk(const TileStart* start,
+                                                           const TileOperand& a,
+                                                           const TileOperand& b, std::int64_t n,
+                                                           const Beside& beside) {
+    static_assert(kRows * kColumns <= 4);
+    const std::uint16_t* left = a.first + n * a.chunk;
+    const std::uint16_t* right = b.first + n * b.chunk;
+    for_each_tile<kRows, kColumns>([&]<int kRow, int kColumn>() __attribute__((always_inline)) {
+      constexpr int tile = kRow * kColumns + kColumn;
+      constexpr int left_tile = 4 + kRow;
+      constexpr int right_tile = 4 + kRows + kColumn % (4 - kRows);
+      if (start) {
+        if (start->held.at) store_tile<tile>(tile_of(start->held, kRow, kColumn), start->held.row);
+        if (start->from.at) {
+          load_tile<tile>(tile_of(start->from, kRow, kColumn),
+                          start->from.row * std::int64_t{sizeof(float)});
+        } else {
+          clear_tile<tile>();
+        }
+      }
+      if constexpr (kColumn == 0) load_tile<left_tile>(left + kRow * a.tile, 2 * a.row);
+      if constexpr (kRow == 0) load_tile<right_tile>(right + kColumn * b.tile, 2 * b.row);
+      multiply_tiles<tile, left_tile, right_tile>();
+      beside(int(n) * kRows * kColumns + tile);
+    });
   }
 };
 

@@ -22,19 +22,34 @@ struct EmulatedTiles {
     Session() {}  // NOLINT(modernize-use-equals-default): a variable that looks used
   };
 
-  /// c = or += the sum over `count` chunks of kRows tiles of a, rows of 32 halves, times kColumns
-  /// tiles of b, rows of 16 pairs. c has rows of c_row numbers.
+  /// As AmxTiles has them, src/prim/tile_amx.h.
+  template <int kRows, int kColumns, class Beside = NothingBeside>
+  void multiply(const TileStart& start, const TileOperand& a, const TileOperand& b,
+                std::int64_t count, const Beside& beside = {}) {
+    if (start.held.at) store<kRows, kColumns>(start.held);
+    for_each_sum<kRows, kColumns>([&](float* sum, int row, int column) {
+      *sum = start.from.at ? start.from.at[row * start.from.row + column] : 0;
+    });
+    add<kRows, kColumns>(a, b, count);
+    for (int n = 0; n < int(count) * kRows * kColumns; ++n) beside(n);
+  }
+
   template <int kRows, int kColumns>
-  static void multiply(const TileOperand& a, const TileOperand& b, std::int64_t count, bool add,
-                       float* c, std::int64_t c_row) {
+  void add(const TileOperand& a, const TileOperand& b, std::int64_t count) {
     for (int i = 0; i < kRows; ++i) {
       for (int j = 0; j < kColumns; ++j) {
         for (int r = 0; r < kTileSide; ++r) {
           multiply_row(a.first + i * a.tile + r * a.row, a.chunk, b.first + j * b.tile, b, count,
-                       add, c + (i * kTileSide + r) * c_row + j * kTileSide);
+                       sums_[i * kColumns + j][r]);
         }
       }
     }
+  }
+
+  template <int kRows, int kColumns>
+  void store(const TileSums& sums) {
+    for_each_sum<kRows, kColumns>(
+        [&](const float* sum, int row, int column) { sums.at[row * sums.row + column] = *sum; });
   }
 
   /// Both to bf16, to nearest, ties to even, `low` in the low halves.
@@ -42,8 +57,8 @@ struct EmulatedTiles {
     constexpr int lanes = Simd<float>::kLanes;
     alignas(64) float both[2][lanes];
     alignas(64) float words[lanes];
-    store(both[0], low);
-    store(both[1], high);
+    regard::REGARD_ISA::store(both[0], low);
+    regard::REGARD_ISA::store(both[1], high);
     for (int n = 0; n < lanes; ++n) {
       words[n] = std::bit_cast<float>(std::uint32_t{f32_to_bf16(both[0][n])} |
                                       std::uint32_t{f32_to_bf16(both[1][n])} << 16);
@@ -51,25 +66,42 @@ struct EmulatedTiles {
     return load(words);
   }
 
-  /// c + both halves of a, the high one first, as the dot instruction has it.
-  static Simd<float>::Vector add_pairs(Simd<float>::Vector a, Simd<float>::Vector c) {
+  /// Both halves of every word times x, to nearest, ties to even.
+  static Simd<float>::Vector scale_pairs(Simd<float>::Vector words, Simd<float>::Vector x) {
     constexpr int lanes = Simd<float>::kLanes;
+    alignas(64) std::uint32_t bits[lanes];
     alignas(64) float low[lanes], high[lanes];
-    alignas(64) float words[lanes];
-    store(words, a);
-    for (int n = 0; n < lanes; ++n) low[n] = low_half(std::bit_cast<std::uint32_t>(words[n]));
-    for (int n = 0; n < lanes; ++n) high[n] = high_half(std::bit_cast<std::uint32_t>(words[n]));
-    return c + load(high) + load(low);
+    __builtin_memcpy(bits, &words, sizeof(bits));
+    for (int n = 0; n < lanes; ++n) low[n] = std::bit_cast<float>(bits[n] << 16);
+    for (int n = 0; n < lanes; ++n) high[n] = std::bit_cast<float>(bits[n] & 0xffff0000);
+    return bf16_pairs(load(low) * x, load(high) * x);
   }
 
   /// 2^x of both as bf16, from z: src/prim/rough_exp2.h.
-  static Simd<float>::Vector rough_exp2_pairs(Simd<float>::Vector z_low,
-                                              Simd<float>::Vector z_high) {
+  struct RoughPower {
+    Simd<float>::Vector operator()(Simd<float>::Vector z_low, Simd<float>::Vector z_high) const {
+      return rough_powers(z_low, z_high);
+    }
+  };
+
+ private:
+  /// Calls action(sum, row, column) for all of a product's.
+  template <int kRows, int kColumns, class Action>
+  void for_each_sum(const Action& action) {
+    for (int row = 0; row < kRows * kTileSide; ++row) {
+      for (int column = 0; column < kColumns * kTileSide; ++column) {
+        const int tile = row / kTileSide * kColumns + column / kTileSide;
+        action(&sums_[tile][row % kTileSide][column % kTileSide], row, column);
+      }
+    }
+  }
+
+  static Simd<float>::Vector rough_powers(Simd<float>::Vector z_low, Simd<float>::Vector z_high) {
     constexpr int lanes = Simd<float>::kLanes;
     alignas(64) float z[2][lanes];
     alignas(64) float words[lanes];
-    store(z[0], z_low);
-    store(z[1], z_high);
+    regard::REGARD_ISA::store(z[0], z_low);
+    regard::REGARD_ISA::store(z[1], z_high);
     for (int n = 0; n < lanes; ++n) {
       words[n] = std::bit_cast<float>(std::uint32_t{rough_bits(clamped(z[0][n]))} |
                                       std::uint32_t{rough_bits(clamped(z[1][n]))} << 16);
@@ -77,7 +109,6 @@ struct EmulatedTiles {
     return load(words);
   }
 
- private:
   /// To the nearest integer of 16 bits, ties to even; NaN gives 0, as does what no integer holds.
   static std::uint16_t clamped(float z) {
     if (!(z > 0)) return 0;
@@ -100,12 +131,12 @@ struct EmulatedTiles {
   }
 
   static void multiply_row(const std::uint16_t* a, std::int64_t a_chunk, const std::uint16_t* b,
-                           const TileOperand& steps, std::int64_t count, bool add, float* c) {
+                           const TileOperand& steps, std::int64_t count, float* c) {
     constexpr int lanes = Simd<float>::kLanes;
     constexpr int vectors = kTileSide / lanes;
     Simd<float>::Vector sum[vectors];
-    alignas(64) float start[kTileSide];
-    for (int m = 0; m < kTileSide; ++m) start[m] = add ? flushed(c[m]) : 0.0f;
+    alignas(64) float start[kTileSide], end[kTileSide];
+    for (int m = 0; m < kTileSide; ++m) start[m] = flushed(c[m]);
     for (int j = 0; j < vectors; ++j) sum[j] = load(start + j * lanes);
     for (std::int64_t n = 0; n < count; ++n, a += a_chunk, b += steps.chunk) {
       Simd<float>::Vector even[vectors], odd[vectors];
@@ -125,8 +156,11 @@ struct EmulatedTiles {
       }
       for (int j = 0; j < vectors; ++j) sum[j] = sum[j] + (even[j] + odd[j]);
     }
-    for (int j = 0; j < vectors; ++j) store(c + j * lanes, sum[j]);
+    for (int j = 0; j < vectors; ++j) regard::REGARD_ISA::store(end + j * lanes, sum[j]);
+    __builtin_memcpy(c, end, sizeof(end));
   }
+
+  float sums_[4][kTileSide][kTileSide];  ///< as the registers 0 to 3 hold them
 };
 
 }  // namespace regard::REGARD_ISA

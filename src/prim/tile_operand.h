@@ -18,4 +18,21 @@ struct TileOperand {
   std::int64_t chunk;          ///< to the tile that meets the next 32 terms of the sums
 };
 
+/// A block of sums, tiles beside and below one another; a row of it is `row` numbers from the next.
+struct TileSums {
+  float* at = nullptr;
+  std::int64_t row = 0;
+};
+
+/// How a product begins: each register first gives what it holds, then takes what it starts from.
+struct TileStart {
+  TileSums held;  ///< where the sums of the product before, of the same shape, go; null: nowhere
+  TileSums from;  ///< null: 0
+};
+
+/// Nothing to do beside the products.
+struct NothingBeside {
+  [[gnu::always_inline]] void operator()(int) const {}
+};
+
 }  // namespace regard::REGARD_ISA

@@ -102,6 +102,43 @@ TEST(TilesNumerics, ConstantVectors) {
   }
 }
 
+// O of a tile unit meets an addition for each 32 keys: where terms are equal, and where one is far
+// above those that follow.
+TEST(TilesNumerics, LongRows) {
+  for (const std::int64_t keys : {20000, 65536}) {
+    SCOPED_TRACE(keys);
+    auto in = random_inputs<BF16>({1, 1, 1, 20, keys, 16, 3}, 9);
+    fill(in.q, 0.3);
+    fill(in.k, 0.7);
+    for (std::int64_t j = 0; j < keys; ++j) {
+      for (std::int64_t d = 0; d < 3; ++d) in.v.at(0, 0, j, d) = converted<BF16>(0.7 + double(d));
+    }
+    EXPECT_TRUE(tiles_hold(in));
+    for (std::int64_t d = 0; d < 16; ++d) in.k.at(0, 0, 0, d) = converted<BF16>(8.0);
+    EXPECT_TRUE(tiles_hold(in));
+  }
+}
+
+// Out alone: exponents of millions below the reference, near 0 and far from it, are weights of 0.
+TEST(TilesNumerics, OutAloneOfDistantScores) {
+  for (const double reference : {0.0, 3.0, 1e5, 1e9}) {
+    for (const double distance : {1e3, 1e7, 1e12}) {
+      SCOPED_TRACE(testing::Message() << reference << " and " << distance << " below");
+      auto in = random_inputs<BF16>({1, 1, 1, 40, 400, 2, 8}, 5);
+      fill(in.q, 1);
+      for (std::int64_t j = 0; j < 400; ++j) {
+        in.k.at(0, 0, j, 0) = converted<BF16>(reference);
+        in.k.at(0, 0, j, 1) = converted<BF16>(j % 3 == 0 ? 0 : -distance);
+      }
+      Options options;
+      options.scale = 1;
+      auto result = run_tiles(in, options);
+      result.out = run_out<BF16, float>(in, on_tiles(options));
+      EXPECT_TRUE(matches_oracle(in, on_tiles(options), result));
+    }
+  }
+}
+
 // A row that sees one key returns that value exactly: 2^0 is 1, also as bf16, whatever the score.
 TEST(TilesNumerics, OneKeyGivesItsValueExactly) {
   const auto in = random_inputs<BF16>({1, 1, 8, 30, 30, 40, 24}, 7);

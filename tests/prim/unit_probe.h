@@ -13,7 +13,8 @@ struct TilePlace {
 };
 
 /// c = or += a b: `rows` tiles of a (16 rows of 32 halves) times `columns` tiles of b (16 rows of
-/// 16 pairs), each 1 or 2, over `chunks` of both.
+/// 16 pairs), 2 x 2, 1 x 2 or 1 x 4, over `chunks` of both: the first of them at once, the others
+/// added to what the registers hold.
 struct TileProduct {
   TilePlace a, b;
   std::int64_t chunks;
@@ -21,20 +22,18 @@ struct TileProduct {
   float* c;
   std::int64_t c_row;
   int rows, columns;
+  std::int64_t first_chunks;
+  bool held;  ///< the next product stores the sums
 };
 
 /// Two lists of 16 to 16 words of two halves, the first in the low ones; 64-byte aligned. Null: the
 /// ISA has no such unit.
 using PairProbe = void (*)(const float* low, const float* high, std::uint32_t* words);
 
-/// words[n] of two halves each: sums[n] += both, for n in [0, 16); 64-byte aligned.
-using SumProbe = void (*)(const std::uint32_t* words, float* sums);
-
 struct TileProbe {
   void (*multiply)(const TileProduct& product) = nullptr;  ///< null: the ISA has no such unit
   PairProbe pairs = nullptr;                               ///< rounded to bf16
   PairProbe rough_exp2 = nullptr;                          ///< 2^x as bf16
-  SumProbe add_pairs = nullptr;
 };
 
 struct DotProbe {
