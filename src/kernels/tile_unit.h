@@ -1,5 +1,5 @@
 // The direct loop by a tile unit, which multiplies tiles of 16 rows of 32 bf16 by 16 pairs of rows
-// of 16, sums in f32. A tile of scores is 32 keys x 16 to 64 rows in memory; K is read in place
+// of 16, sums in f32. A tile of scores is 32 keys x 32 or 64 rows in memory; K is read in place
 // where whole tiles can be, V is transposed block by block. Pairs and P are as for the dot
 // instruction.
 #pragma once
