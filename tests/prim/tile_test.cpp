@@ -69,7 +69,7 @@ std::uint16_t cancelling(std::mt19937_64& engine) {
   return values[engine() % std::size(values)];
 }
 /// Sums of products that come to the smallest normal number, and far less beside it.
-std::uint16_t beside_smallest(std::mt19937_64& engine) {
+[[maybe_unused]] std::uint16_t beside_smallest(std::mt19937_64& engine) {
   const std::uint64_t kind = engine() % 8;
   if (kind < 5) return 0;
   return kind == 5 ? with_exponent(engine, 38, 12) : with_exponent(engine, 64, 1) & 0xff80;
