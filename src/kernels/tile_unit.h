@@ -90,10 +90,9 @@ struct TileUnit {
   }
 
   /// Sums of P over the keys, as products with ones.
-  template <class Visit, class Sums>
-  static void sum_weights(const Visit& visit, Sums& sums) {
-    constexpr int vectors = sizeof(sums.v) / sizeof(sums.v[0]);
-    constexpr int columns = vectors * Simd<float>::kLanes / kTileSide;
+  template <class Visit, int kVectors>
+  static void sum_weights(const Visit& visit, RowVectors<TileUnit, kVectors>& sums) {
+    constexpr int columns = kVectors * Simd<float>::kLanes / kTileSide;
     alignas(64) static constexpr Ones ones;
     const TileOperand left{ones.halves, 0, 0, 0};
     alignas(64) float rows[kTileSide][kWidth];
@@ -107,7 +106,7 @@ struct TileUnit {
       }
     });
     tiles.template store<1, columns>({rows[0], kWidth});
-    for (int j = 0; j < vectors; ++j) sums.v[j] = load(rows[0] + j * Simd<float>::kLanes);
+    for (int j = 0; j < kVectors; ++j) sums.v[j] = load(rows[0] + j * Simd<float>::kLanes);
   }
 
   /// O' += V' P', chunk after chunk of keys. Hidden pairs have a weight of 0 and finite values:

@@ -177,11 +177,11 @@ class TileWeights {
 
   TileSums scores_of(int n) { return {scores_[n % 2], Piece::kSide}; }
 
+  alignas(64) float scores_[2][Piece::kSide * Piece::kSide];
+  typename U::RoughPower power_;
   const Visit<U>& visit_;
   std::int64_t chunks_;
-  typename U::RoughPower power_;
   typename U::TileRegisters tiles_;
-  alignas(64) float scores_[2][Piece::kSide * Piece::kSide];
 };
 
 }  // namespace regard::REGARD_ISA

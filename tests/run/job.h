@@ -50,7 +50,7 @@ struct Job {
   Result<T> run(const Context& context) const {
     Shape weights = shape.weights();
     if (!options.rows.empty()) weights[2] = std::int64_t(options.rows.size());
-    using Compute = Result<T>::Compute;
+    using Compute = typename Result<T>::Compute;
     Result<T> result{TestTensor<T>(shape.out()),
                      TestTensor<Compute>(shape.lse()),
                      TestTensor<Compute>(weights),
