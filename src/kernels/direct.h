@@ -260,7 +260,7 @@ void run_rows(const contract::DirectTask& task) {
   const bool again = task.weights.data || task.entropy.data || task.top_count > 0;
   for (int g = 0; g < groups.count; ++g) {
     finish_rows(task, groups.group[g]);
-    if (task.out.data) store_out(task, groups.group[g]);
+    if (task.out.data) store_out<U>(task, groups.group[g]);
     if (task.weights.data) clear_weights(task, groups.group[g]);
   }
   if (!again) return;

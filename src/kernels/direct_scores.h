@@ -305,8 +305,9 @@ void raise_to_largest(const Visit<U>& visit, std::int64_t t, RowVectors<U, kVect
   const auto tile = score_tile<kGeneral, kPartial, U, kVectors>(visit, t);
   for (int i = 0; i < S::kKeys; ++i) {
     for (int j = 0; j < kVectors; ++j) {
-      largest.v[j] =
-          select(lanes_seeing(visit, t + i, j), maximum(tile.a[i][j], largest.v[j]), largest.v[j]);
+      auto larger = maximum(tile.a[i][j], largest.v[j]);
+      if constexpr (kPartial) larger = select(lanes_seeing(visit, t + i, j), larger, largest.v[j]);
+      largest.v[j] = larger;
     }
   }
 }

@@ -64,6 +64,10 @@ struct DotUnit {
              (visit.task.dims + 1) / 2);
   }
 
+  [[gnu::always_inline]] static inline auto bf16_pairs(Simd<float>::Vector low,
+                                                       Simd<float>::Vector high) {
+    return regard::REGARD_ISA::bf16_pairs(low, high);
+  }
   [[gnu::always_inline]] static inline void store_weights(const Simd<float>::Vector (&weights)[2],
                                                           float* p, std::int64_t key, int lane) {
     store(p + key / 2 * kWidth + lane, bf16_pairs(weights[0], weights[1]));

@@ -26,10 +26,14 @@ template <class T>
 template <class T>
 [[gnu::always_inline]] inline void make_one_nan(
     typename Simd<T>::Vector (&block)[Simd<T>::kLanes]) {
+  constexpr int chains = 4;
   const auto zero = broadcast(T(0));
-  auto spoiled = zero;
-  for (const auto& x : block) spoiled = fma(x, zero, spoiled);
-  if (equal_lanes(spoiled, zero) == (std::uint64_t{1} << Simd<T>::kLanes) - 1) return;
+  typename Simd<T>::Vector spoiled[chains] = {zero, zero, zero, zero};
+  for (int i = 0; i < Simd<T>::kLanes; ++i) {
+    spoiled[i % chains] = fma(block[i], zero, spoiled[i % chains]);
+  }
+  const auto any = (spoiled[0] + spoiled[1]) + (spoiled[2] + spoiled[3]);
+  if (equal_lanes(any, zero) == (std::uint64_t{1} << Simd<T>::kLanes) - 1) return;
   for (auto& x : block) x = select(greater(magnitude(x), broadcast(T(-1))), x, broadcast(T(kNaN)));
 }
 
@@ -93,48 +97,66 @@ void finish_rows(const contract::DirectTask& task, const RowGroup<T, kWidth>& gr
   }
 }
 
-/// Finished values of kLanes rows from lane r0 on, columns d to d + kLanes, one vector a row; those
-/// from `end` on repeat the last. Zeros are +0: the sign of a sum that was flushed may come from
-/// keys that the row does not see.
+/// Finished values of kLanes rows from lane r0 on, columns d, d + step and so on, a vector each;
+/// those from `end` on repeat the last. Zeros are +0: the sign of a sum that was flushed may come
+/// from keys that the row does not see.
 template <class T, int kWidth>
-[[gnu::always_inline]] inline void finish_block(
-    const RowGroup<T, kWidth>& group, int r0, std::int64_t d, std::int64_t end,
+[[gnu::always_inline]] inline void finish_columns(
+    const RowGroup<T, kWidth>& group, int r0, std::int64_t d, int step, std::int64_t end,
     typename Simd<T>::Vector (&block)[Simd<T>::kLanes]) {
   const auto inverse = load(group.inverse + r0);
   const auto share = load(group.share + r0);
   const auto empty = lanes_of<T>(group.unset >> r0);
-  for (int i = 0; i < Simd<T>::kLanes; ++i) {
-    const T* out = group.out + smaller(d + i, end - 1) * kWidth + r0;
-    block[i] = select(empty, share, load(out) * inverse * share + broadcast(T(0)));
+  const auto finish = [&](std::int64_t column) __attribute__((always_inline)) {
+    const T* out = group.out + column * kWidth + r0;
+    return select(empty, share, load(out) * inverse * share + broadcast(T(0)));
+  };
+  constexpr int lanes = Simd<T>::kLanes;
+  if (d + (lanes - 1) * step < end) {
+#pragma GCC unroll 16
+    for (int i = 0; i < lanes; ++i) block[i] = finish(d + i * step);
+  } else {
+    for (int i = 0; i < lanes; ++i) block[i] = finish(smaller(d + i * step, end - 1));
   }
   make_one_nan<T>(block);
+}
+
+/// The same of kLanes columns, a vector of them for each row.
+template <class T, int kWidth>
+[[gnu::always_inline]] inline void finish_rows_of_columns(
+    const RowGroup<T, kWidth>& group, int r0, std::int64_t d, std::int64_t end,
+    typename Simd<T>::Vector (&block)[Simd<T>::kLanes]) {
+  finish_columns(group, r0, d, 1, end, block);
   transpose(block);
 }
 
-/// Rows of T itself, dense: whole vectors go straight to the caller's memory.
-template <class T, int kWidth>
-void store_dense(const contract::DirectTask& task, const RowGroup<T, kWidth>& group, int r0) {
+/// Dense rows: whole vectors go straight to the caller's memory. fill(d, block) makes one for each
+/// row of `columns` neighbours.
+template <class T, int kWidth, class Fill>
+[[gnu::always_inline]] inline void store_vectors(const contract::DirectTask& task,
+                                                 const RowGroup<T, kWidth>& group, int r0,
+                                                 int columns, const Fill& fill) {
   constexpr int lanes = Simd<T>::kLanes;
+  using Vector = typename Simd<T>::Vector;
   const int rows = int(smaller(lanes, group.count - r0));
-  alignas(64) T tail[lanes];
+  const auto element = std::int64_t(sizeof(Vector)) / columns;
   std::byte* row[lanes];
   for (int i = 0; i < rows; ++i) {
     const RowPlace place = row_place(task, group.first + r0 + i);
     row[i] = element_at(task.out, place.head, place.i, 0);
   }
-  for (std::int64_t d = 0; d < task.value_dims; d += lanes) {
-    typename Simd<T>::Vector block[lanes];
-    finish_block(group, r0, d, task.value_dims, block);
-    const std::int64_t count = smaller(lanes, task.value_dims - d);
-    if (count == lanes) {
-      for (int i = 0; i < rows; ++i) {
-        __builtin_memcpy(row[i] + d * std::int64_t{sizeof(T)}, &block[i], sizeof(block[i]));
+  for (std::int64_t d = 0; d < task.value_dims; d += columns) {
+    Vector block[lanes];
+    fill(d, block);
+    const std::int64_t count = smaller(columns, task.value_dims - d);
+    if (rows == lanes && count == columns) {
+#pragma GCC unroll 16
+      for (int i = 0; i < lanes; ++i) {
+        __builtin_memcpy(row[i] + d * element, &block[i], sizeof(Vector));
       }
     } else {
       for (int i = 0; i < rows; ++i) {
-        store(tail, block[i]);
-        __builtin_memcpy(row[i] + d * std::int64_t{sizeof(T)}, tail,
-                         std::size_t(count) * sizeof(T));
+        __builtin_memcpy(row[i] + d * element, &block[i], std::size_t(count * element));
       }
     }
   }
@@ -149,7 +171,7 @@ void store_converted(const contract::DirectTask& task, const RowGroup<T, kWidth>
     const std::int64_t count = smaller(kChunk, task.value_dims - d);
     for (std::int64_t at = 0; at < count; at += lanes) {
       typename Simd<T>::Vector block[lanes];
-      finish_block(group, r0, d + at, task.value_dims, block);
+      finish_rows_of_columns(group, r0, d + at, task.value_dims, block);
       for (int i = 0; i < lanes; ++i) store(rows[i] + at, block[i]);
     }
     for (int i = 0; i < lanes && r0 + i < group.count; ++i) {
@@ -160,11 +182,33 @@ void store_converted(const contract::DirectTask& task, const RowGroup<T, kWidth>
   }
 }
 
-template <class T, int kWidth>
+template <class U, class T, int kWidth>
 void store_out(const contract::DirectTask& task, const RowGroup<T, kWidth>& group) {
-  const bool dense = task.out.type == kElement<T> && task.out.column == 1;
-  for (int r0 = 0; r0 < group.count; r0 += Simd<T>::kLanes) {
-    dense ? store_dense(task, group, r0) : store_converted(task, group, r0);
+  using Block = typename Simd<T>::Vector[Simd<T>::kLanes];
+  constexpr int lanes = Simd<T>::kLanes;
+  const std::int64_t end = task.value_dims;
+  const bool dense = task.out.column == 1;
+  for (int r0 = 0; r0 < group.count; r0 += lanes) {
+    if (dense && task.out.type == kElement<T>) {
+      store_vectors(task, group, r0, lanes, [&](std::int64_t d, Block& block) {
+        finish_rows_of_columns(group, r0, d, end, block);
+      });
+      continue;
+    }
+    if constexpr (U::kPairs) {
+      if (dense && task.out.type == contract::Element::bf16) {
+        // Neighbours are rounded to one word before the block is transposed.
+        store_vectors(task, group, r0, 2 * lanes, [&](std::int64_t d, Block& block) {
+          Block odd;
+          finish_columns(group, r0, d, 2, end, block);
+          finish_columns(group, r0, d + 1, 2, end, odd);
+          for (int i = 0; i < lanes; ++i) block[i] = U::bf16_pairs(block[i], odd[i]);
+          transpose(block);
+        });
+        continue;
+      }
+    }
+    store_converted(task, group, r0);
   }
 }
 

@@ -9,6 +9,7 @@
 #include "kernels/panels.h"
 #include "kernels/row_state.h"
 #include "kernels/visibility.h"
+#include "prim/halves.h"
 #include "prim/prim.h"
 
 namespace regard::REGARD_ISA {
@@ -39,27 +40,39 @@ void pack_query_pairs(const contract::DirectTask& task, const RowGroup<float, kW
                       float power, std::int64_t columns, const Scale& scale) {
   constexpr int lanes = Simd<float>::kLanes;
   constexpr int halves = 2 * lanes;
-  alignas(64) std::uint16_t copy[halves];
+  using Vector = Simd<float>::Vector;
   for (int r0 = 0; r0 < kWidth; r0 += lanes) {
+    const std::uint16_t* row[lanes];
+    bool all = true;
+    for (int i = 0; i < lanes; ++i) {
+      const bool live = (group.live >> (r0 + i) & 1) != 0;
+      const RowPlace place = live ? row_place(task, group.first + r0 + i) : RowPlace{};
+      row[i] = live ? halves_at(task.q, place.head, place.i, 0) : nullptr;
+      all = all && live;
+    }
     for (std::int64_t d = 0; d < columns; d += halves) {
       const std::int64_t count = smaller(halves, task.dims - d);
-      Simd<float>::Vector words[lanes];
-      for (int i = 0; i < lanes; ++i) {
-        words[i] = broadcast(0.0f);
-        if (count <= 0 || !(group.live >> (r0 + i) & 1)) continue;
-        const RowPlace place = row_place(task, group.first + r0 + i);
-        const std::uint16_t* row = halves_at(task.q, place.head, place.i, d);
-        if (count < halves || task.q.column != 1) {
-          __builtin_memset(copy, 0, sizeof(copy));
-          convert_each(row, task.q.column, count, copy, 1, [](std::uint16_t x) { return x; });
-          row = copy;
+      Vector words[lanes];
+      if (all && count == halves && task.q.column == 1) {
+#pragma GCC unroll 16
+        for (int i = 0; i < lanes; ++i) {
+          words[i] = load_anywhere<float>(reinterpret_cast<const std::byte*>(row[i] + d));
         }
-        words[i] =
-            scale(load_anywhere<float>(reinterpret_cast<const std::byte*>(row)), broadcast(power));
+      } else {
+        for (int i = 0; i < lanes; ++i) {
+          alignas(64) std::uint16_t copy[halves] = {};
+          if (row[i] && count > 0) {
+            convert_each(row[i] + d * task.q.column, task.q.column, count, copy, 1,
+                         [](std::uint16_t x) { return x; });
+          }
+          words[i] = load_anywhere<float>(reinterpret_cast<const std::byte*>(copy));
+        }
       }
+#pragma GCC unroll 16
+      for (auto& word : words) word = scale(word, broadcast(power));
       transpose(words);
-      const auto used = int(smaller(lanes, (columns - d + 1) / 2));
-      for (int i = 0; i < used; ++i) store(group.queries + (d / 2 + i) * kWidth + r0, words[i]);
+      store_block<float>(words, int(smaller(lanes, (columns - d + 1) / 2)),
+                         group.queries + d / 2 * kWidth + r0, kWidth);
     }
   }
 }
@@ -118,6 +131,7 @@ class PairWriter {
   PairWriter(const contract::Source& source, std::int64_t columns, std::int64_t width)
       : source_(source), columns_(columns), width_(width) {}
 
+  std::int64_t columns() const { return columns_; }
   std::int64_t width() const { return width_; }
   /// By key of the block: some value of it is not finite. Null where that is so for none.
   const bool* odd() const { return any_odd_ ? odd_ : nullptr; }
@@ -126,6 +140,22 @@ class PairWriter {
     block_ = block;
     any_odd_ = false;
     __builtin_memset(odd_, 0, sizeof(odd_));
+  }
+
+  /// Rows can be read by `interleave`.
+  bool dense() const { return source_.column == 1; }
+
+  /// `count` columns, at most kHalves, from d on of the rows of keys `key` and the next, then 0.
+  /// That all are finite is for the caller to see to.
+  [[gnu::always_inline]] inline void interleave(std::int64_t key, std::int64_t d,
+                                                std::int64_t count, std::uint32_t* words,
+                                                LargestHalves& largest) const {
+    Halves low, high;
+    load_halves(row_of(key) + d, count, low);
+    load_halves(row_of(key + 1) + d, count, high);
+    largest.add(low);
+    largest.add(high);
+    regard::REGARD_ISA::interleave(low, high, words);
   }
 
   /// Keys `key` and the next; those whose bit of `wanted` is clear are 0 and not read.
@@ -137,16 +167,12 @@ class PairWriter {
     const std::int64_t low_step = low_wanted ? source_.column : 0;
     const std::int64_t high_step = high_wanted ? source_.column : 0;
     std::uint32_t odd = 0;
-    if (low_step == 1 && high_step == 1 && are_finite(low) && are_finite(high)) {
-      for (std::int64_t n = 0; n < columns_; ++n) {
-        words[n] = std::uint32_t(low[n]) | std::uint32_t(high[n]) << 16;
-      }
-    } else {
+    if (low_step != 1 || high_step != 1 || !write_finite(key, words)) {
       for (std::int64_t n = 0; n < columns_; ++n) {
         words[n] = finite_word(low[n * low_step], high[n * high_step], odd);
       }
     }
-    __builtin_memset(words + columns_, 0, std::size_t(width_ - columns_) * sizeof(*words));
+    for (std::int64_t n = columns_; n < width_; ++n) words[n] = 0;
     if (odd == 0) return;
     odd_[key] |= (odd & 1) != 0;
     odd_[key + 1] |= (odd & 2) != 0;
@@ -158,14 +184,17 @@ class PairWriter {
     return halves_at(source_, 0, block_.begin + key, 0);
   }
 
-  /// Of a dense row.
-  [[gnu::always_inline]] inline bool are_finite(const std::uint16_t* row) const {
-    std::uint16_t largest = 0;
-    for (std::int64_t n = 0; n < columns_; ++n) {
-      const auto magnitude = std::uint16_t(row[n] & 0x7fff);
-      largest = magnitude > largest ? magnitude : largest;
+  /// Both rows, dense; false if some number is not finite.
+  [[gnu::always_inline]] inline bool write_finite(std::int64_t key, std::uint32_t* words) const {
+    LargestHalves largest;
+    std::int64_t d = 0;
+    for (; d + kHalves <= columns_; d += kHalves) interleave(key, d, kHalves, words + d, largest);
+    if (d < columns_) {
+      std::uint32_t last[kHalves];
+      interleave(key, d, columns_ - d, last, largest);
+      __builtin_memcpy(words + d, last, std::size_t(columns_ - d) * sizeof(*words));
     }
-    return largest < 0x7f80;
+    return largest.are_finite();
   }
 
   /// The pair as a word; a half that is not finite becomes 0 and sets its bit of `odd`.

@@ -12,6 +12,20 @@ namespace regard::REGARD_ISA {
 
 inline constexpr int kChunk = 64;  // elements converted at a time; a multiple of every kLanes
 
+/// Stores `used` vectors, `row` numbers from one to the next. All of them go from registers: a loop
+/// to a variable end makes the compiler keep the block in memory.
+template <class T>
+[[gnu::always_inline]] inline void store_block(
+    const typename Simd<T>::Vector (&block)[Simd<T>::kLanes], int used, T* to, std::int64_t row) {
+  constexpr int lanes = Simd<T>::kLanes;
+  if (used == lanes) {
+#pragma GCC unroll 16
+    for (int i = 0; i < lanes; ++i) store(to + i * row, block[i]);
+    return;
+  }
+  for (int i = 0; i < used; ++i) store(to + i * row, block[i]);
+}
+
 /// Writes kLanes rows of `count` numbers, `row_step` apart, as columns of a panel whose rows are
 /// kWidth long. What follows a row up to a multiple of kLanes is read and dropped.
 template <int kWidth, class T>
@@ -21,8 +35,7 @@ void transpose_into(const T* rows, std::int64_t row_step, std::int64_t count, T*
     typename Simd<T>::Vector block[lanes];
     for (int i = 0; i < lanes; ++i) block[i] = load(rows + i * row_step + at);
     transpose(block);
-    const int used = int(smaller(lanes, count - at));
-    for (int i = 0; i < used; ++i) store(panel + (at + i) * kWidth, block[i]);
+    store_block<T>(block, int(smaller(lanes, count - at)), panel + at * kWidth, kWidth);
   }
 }
 
@@ -61,7 +74,7 @@ void pack_dense(const contract::DirectTask& task, const RowGroup<T, kWidth>& gro
           row[i] ? read(row[i] + d * std::int64_t{sizeof(T)}) * broadcast(factor) : broadcast(T(0));
     }
     transpose(block);
-    for (int i = 0; i < count; ++i) store(group.queries + (d + i) * kWidth + r0, block[i]);
+    store_block<T>(block, count, group.queries + d * kWidth + r0, kWidth);
   };
   std::int64_t d = 0;
   for (; d + lanes <= task.dims; d += lanes) {

@@ -113,18 +113,43 @@ class TransposedValues {
 
  private:
   void write_chunk(std::int64_t key, std::uint32_t wanted) {
-    constexpr int lanes = Simd<float>::kLanes;
-    const std::int64_t width = pairs_.width();
-    for (int i = 0; i < kTileSide; ++i) {
-      pairs_.write(key + 2 * i, wanted >> 2 * i & 3, words_ + i * width);
-    }
-    const auto* words = reinterpret_cast<const float*>(words_);
-    auto* chunk = reinterpret_cast<float*>(panel_ + key * width);
-    for (int i = 0; i < kTileSide; i += lanes) {
-      transpose_into<kTileSide>(words + i * width, width, width, chunk + i);
-    }
     has_[key / kTileTerms] = true;
     seen_[key / kTileTerms] = wanted;
+    if (~wanted == 0 && pairs_.dense() && write_finite(key)) return;
+    for (int i = 0; i < kTileSide; ++i) {
+      pairs_.write(key + 2 * i, wanted >> 2 * i & 3, words_ + i * pairs_.width());
+    }
+    transpose_words(words_, pairs_.width(), pairs_.width(), chunk_of(key));
+  }
+
+  /// A chunk of dense rows, a few columns at a time; false if some number is not finite.
+  bool write_finite(std::int64_t key) {
+    LargestHalves largest;
+    alignas(64) std::uint32_t words[kTileSide][kHalves];
+    for (std::int64_t d = 0; d < pairs_.width(); d += kHalves) {
+      const std::int64_t count = smaller(kHalves, pairs_.columns() - d);
+      for (int i = 0; i < kTileSide; ++i) {
+        pairs_.interleave(key + 2 * i, d, count, words[i], largest);
+      }
+      transpose_words(words[0], kHalves, smaller(kHalves, pairs_.width() - d),
+                      chunk_of(key) + d * kTileSide);
+    }
+    return largest.are_finite();
+  }
+
+  /// kTileSide rows of words, `row` apart, to `count` rows of as many.
+  [[gnu::always_inline]] static inline void transpose_words(const std::uint32_t* words,
+                                                            std::int64_t row, std::int64_t count,
+                                                            float* to) {
+    constexpr int lanes = Simd<float>::kLanes;
+    const auto* from = reinterpret_cast<const float*>(words);
+    for (int i = 0; i < kTileSide; i += lanes) {
+      transpose_into<kTileSide>(from + i * row, row, count, to + i);
+    }
+  }
+
+  float* chunk_of(std::int64_t key) {
+    return reinterpret_cast<float*>(panel_ + key * pairs_.width());
   }
 
   PairWriter pairs_;
