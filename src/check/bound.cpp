@@ -15,7 +15,8 @@
 //                  once more where the reference is raised, with 4 for each 16 ln 2 of a raise;
 //                  2 each where log2 e enters only then (softcap, bias or ALiBi)
 //   constant 3     exponential
-// Sums of n keys are taken in blocks of 192 and the blocks added up; O of tile units by 32 keys.
+// Sums of n keys are taken in blocks of 192 (fewer, of 512, in tile units) and the blocks added up;
+// O of tile units by 32 keys.
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -159,10 +159,11 @@ struct Groups {
 };
 
 /// A block of K and V is small enough to lie beside the one before and the row groups, in L2.
-inline bool fits_ahead(const contract::DirectTask& task) {
+template <class U>
+bool fits_ahead(const contract::DirectTask& task) {
   const std::int64_t bytes =
       task.dims * task.k.element_bytes + task.value_dims * task.v.element_bytes;
-  return kBlockKeys * bytes <= kMostAheadBytes;
+  return U::kBlockKeys * bytes <= kMostAheadBytes;
 }
 
 /// What a visit of group g asks for: its part `next` of the next block, the queries of the next
@@ -175,7 +176,7 @@ Ahead rows_ahead(const Groups<U>& groups, int g, const BlockView& view, Keys nex
   };
   const auto& group = groups.group[g];
   Ahead ahead;
-  if (!fits_ahead(task)) next = {};
+  if (!fits_ahead<U>(task)) next = {};
   ahead.k = RowsAhead(task.k, task.dims, next);
   if (kValues) ahead.v = RowsAhead(task.v, task.value_dims, next);
   if (g + 1 < groups.count && !groups.group[g + 1].packed) {
@@ -198,11 +199,11 @@ void for_each_visit(Groups<U>& groups, Keys keys, const Action& action) {
   }
   some = intersect(some, keys);
   BlockView view;
-  for (auto begin = floor_to(some.begin, kBlockKeys); begin < some.end; begin += kBlockKeys) {
-    const Keys block = {begin, smaller(begin + kBlockKeys, groups.task.keys)};
+  for (auto begin = floor_to(some.begin, U::kBlockKeys); begin < some.end; begin += U::kBlockKeys) {
+    const Keys block = {begin, smaller(begin + U::kBlockKeys, groups.task.keys)};
     groups.k.enter(block);
     groups.v.enter(block);
-    const Keys next = intersect({block.end, block.end + kBlockKeys}, some);
+    const Keys next = intersect({block.end, block.end + U::kBlockKeys}, some);
     int visitors = 0;
     for (int g = 0; g < groups.count; ++g) visitors += sees_any(groups.group[g].keys, block);
     for (int g = 0, visitor = 0; g < groups.count; ++g) {

@@ -26,8 +26,10 @@ struct DirectShape {
   using Vector = typename Simd<Number>::Vector;
   using Group = RowGroup<Number, kWidth>;
   static_assert(kWidth <= 64);  // bits of BlockView::seen
-  static_assert(kBlockKeys % kKeys == 0 && kBlockKeys / kKeys <= BlockView::kMostRuns);
-  static_assert(kKeys + kBlockKeys / kKeys <= 64);  // roundings of l in a block: check/bound.cpp
+  static constexpr std::int64_t kBlock = U::kBlockKeys;
+  static_assert(kBlock <= kMostBlockKeys && kBlock % kKeys == 0);
+  static_assert(kBlock / kKeys <= BlockView::kMostRuns);
+  static_assert(kKeys + kBlock / kKeys <= 64);  // roundings of l in a block: check/bound.cpp
 };
 
 /// One visit of one row group to one block of keys.

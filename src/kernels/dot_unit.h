@@ -29,7 +29,9 @@ struct DotUnit {
   static constexpr int kDepth = 2;
   static constexpr int kKeysStored = 2;
   static constexpr int kWidth = kTileVectors * Simd<float>::kLanes;
+  static constexpr std::int64_t kBlockKeys = regard::REGARD_ISA::kBlockKeys;
   static constexpr std::int64_t kPanelKeys = kBlockKeys;
+  static constexpr std::int64_t kItemBytes = 512 * 1024;
   static constexpr bool kCopiesPartial = false;
   static constexpr bool kScalesScores = true;
   static constexpr bool kPairs = true;

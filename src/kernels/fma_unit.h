@@ -32,7 +32,9 @@ struct FmaUnit {
   static constexpr int kDepth = 1;       ///< columns of Q and K that it takes together
   static constexpr int kKeysStored = 1;  ///< whose weights store_weights takes together
   static constexpr int kWidth = kTileVectors * Simd<T>::kLanes;
+  static constexpr std::int64_t kBlockKeys = regard::REGARD_ISA::kBlockKeys;
   static constexpr std::int64_t kPanelKeys = kBlockKeys;  ///< that panels of K and V hold
+  static constexpr std::int64_t kItemBytes = 512 * 1024;  ///< of L2, for row groups
   static constexpr bool kCopiesPartial = false;  ///< of K, where full tiles are read in place
   static constexpr bool kScalesScores = false;   ///< some of the factor is left to the scores
   static constexpr bool kPairs = false;          ///< P is bf16, by pairs of keys, and may be rough

@@ -28,17 +28,26 @@ inline void transpose_bits(std::uint64_t* words) {
   }
 }
 
-inline constexpr int kWords = int(kBlockKeys / 64);
-static_assert(kBlockKeys % 64 == 0);
+inline constexpr int kWords = int(kMostBlockKeys / 64);
 
-/// Bits of 64 keys, by word and then by row.
+/// Words that hold a bit for each of `size` keys.
+inline int words_of(std::int64_t size) {
+  return int(ceil_to(size, 64) / 64);
+}
+
+/// Bits of 64 keys, by word and then by row; of the words that a block of `size` keys needs.
 struct RowBits {
+  int count;
   std::uint64_t words[kWords][64];
+
+  explicit RowBits(std::int64_t size) : count(words_of(size)) {
+    __builtin_memset(words, 0, std::size_t(count) * sizeof(words[0]));
+  }
 };
 
 /// Hides the pairs whose bit is not set.
 inline void keep_only(RowBits& bits, BlockView& view) {
-  for (int w = 0; w < kWords; ++w) {
+  for (int w = 0; w < bits.count; ++w) {
     transpose_bits(bits.words[w]);
     for (int k = 0; k < 64; ++k) view.seen[64 * w + k] &= bits.words[w][k];
   }
@@ -47,7 +56,7 @@ inline void keep_only(RowBits& bits, BlockView& view) {
 /// Bits of the `size` bytes of a mask row, those behind them clear.
 inline void row_bits(const std::uint8_t* row, std::int64_t step, std::int64_t size,
                      std::uint64_t (&bits)[kWords]) {
-  for (int w = 0; w < kWords; ++w) {
+  for (int w = 0; w < words_of(size); ++w) {
     const std::int64_t count = smaller(64, size - 64 * w);
     const std::uint8_t* bytes = row + 64 * w * step;
     std::uint8_t copy[64] = {};
@@ -65,7 +74,7 @@ void see_mask(const contract::DirectTask& task, const RowGroup<T, kWidth>& group
   const contract::Source& mask = task.score.mask;
   const std::int64_t size = view.block.end - view.block.begin;
   const bool shared = is_shared(mask, task.group);
-  RowBits bits{};
+  RowBits bits(size);
   for (int r = 0; r < (shared ? 1 : group.count); ++r) {
     if (!shared && !(group.live >> r & 1)) continue;
     const RowPlace place = row_place(task, group.first + r);
@@ -73,11 +82,11 @@ void see_mask(const contract::DirectTask& task, const RowGroup<T, kWidth>& group
     row_bits(reinterpret_cast<const std::uint8_t*>(
                  element_at(mask, place.head, place.i, view.block.begin)),
              mask.column, size, row);
-    for (int w = 0; w < kWords; ++w) bits.words[w][r] = row[w];
+    for (int w = 0; w < bits.count; ++w) bits.words[w][r] = row[w];
   }
   if (shared) {
-    for (auto& words : bits.words) {
-      for (int r = 1; r < kWidth; ++r) words[r] = words[0];
+    for (int w = 0; w < bits.count; ++w) {
+      for (int r = 1; r < kWidth; ++r) bits.words[w][r] = bits.words[w][0];
     }
   }
   keep_only(bits, view);
@@ -108,8 +117,8 @@ void see_bias(const contract::DirectTask& task, const RowGroup<T, kWidth>& group
   const std::int64_t size = view.block.end - view.block.begin;
   const bool shared = is_shared(bias, task.group);
   const auto nothing = broadcast(-T(__builtin_inf()));
-  alignas(64) T row[kBlockKeys] = {};
-  RowBits bits{};
+  alignas(64) T row[kMostBlockKeys] = {};
+  RowBits bits(size);
   std::uint64_t first[kWords];
   bool is_read = false;
   for (int r = 0; r < group.count; ++r) {
@@ -121,10 +130,10 @@ void see_bias(const contract::DirectTask& task, const RowGroup<T, kWidth>& group
       for (std::int64_t key = 0; key < size; key += lanes) {
         words[key / 64] |= equal_lanes(load(row + key), nothing) << (key % 64);
       }
-      for (int w = 0; w < kWords; ++w) first[w] = words[w];
+      for (int w = 0; w < bits.count; ++w) first[w] = words[w];
       is_read = true;
     }
-    for (int w = 0; w < kWords; ++w) bits.words[w][r] = ~(shared ? first[w] : words[w]);
+    for (int w = 0; w < bits.count; ++w) bits.words[w][r] = ~(shared ? first[w] : words[w]);
   }
   keep_only(bits, view);
 }
@@ -139,7 +148,7 @@ void fill_bias(const contract::DirectTask& task, const RowGroup<T, kWidth>& grou
   const std::int64_t begin = floor_to(view.runs[0].begin, lanes);
   const std::int64_t end =
       smaller(view.runs[view.run_count - 1].end, view.block.end - view.block.begin);
-  alignas(64) T rows[lanes][kBlockKeys];
+  alignas(64) T rows[lanes][kMostBlockKeys];
   for (int r0 = 0; r0 < kWidth; r0 += lanes) {
     for (int i = 0; i < lanes; ++i) {
       if (!(group.live >> (r0 + i) & 1)) {
@@ -150,7 +159,8 @@ void fill_bias(const contract::DirectTask& task, const RowGroup<T, kWidth>& grou
       read_bias<T>(bias, element_at(bias, place.head, place.i, view.block.begin + begin),
                    end - begin, rows[i] + begin);
     }
-    transpose_into<kWidth>(rows[0] + begin, kBlockKeys, end - begin, panel + begin * kWidth + r0);
+    transpose_into<kWidth>(rows[0] + begin, kMostBlockKeys, end - begin,
+                           panel + begin * kWidth + r0);
   }
 }
 

@@ -61,7 +61,7 @@ void run_masses(const contract::DirectTask& task) {
   Groups<U> groups(task);
   auto* sums = reinterpret_cast<double*>(task.scratch + task.layout.groups_bytes +
                                          task.layout.group_size_bytes);
-  const std::int64_t all = ceil_to(keys.end - keys.begin, kBlockKeys);
+  const std::int64_t all = ceil_to(keys.end - keys.begin, U::kBlockKeys);
   __builtin_memset(sums, 0, std::size_t(all * S::kWidth) * sizeof(double));
   for (auto first = task.row_begin; first < task.row_end; first += S::kWidth) {
     if (!sees_some<U>(task, first, keys)) continue;  // its rows would be set up for nothing
@@ -100,7 +100,7 @@ inline constexpr contract::DirectKernel kDirectKernel = {
     .rows_per_vector = DirectShape<U>::kLanes* U::kVectorStep,
     .keys_per_tile = DirectShape<U>::kKeys,
     .columns_per_tile = U::kTileColumns,
-    .keys_per_block = kBlockKeys,
+    .keys_per_block = U::kBlockKeys,
     .element_bytes = sizeof(typename U::Number),
     .operand_bytes = sizeof(typename U::Operand),
     .depth = U::kDepth,
@@ -108,6 +108,7 @@ inline constexpr contract::DirectKernel kDirectKernel = {
     .copies_partial = U::kCopiesPartial,
     .state_values_per_row = DirectShape<U>::Group::kStateValues,
     .most_groups = kMostGroups,
+    .item_bytes = U::kItemBytes,
 };
 
 }  // namespace regard::REGARD_ISA

@@ -212,7 +212,7 @@ class PairWriter {
   std::int64_t width_;
   Keys block_;
   bool any_odd_ = false;
-  bool odd_[kBlockKeys];
+  bool odd_[kMostBlockKeys];
 };
 
 /// Rows of V as words (key / 2, column), columns past Dv up to a multiple of kColumns and keys that

@@ -70,7 +70,7 @@ class TiledKeys {
   std::uint16_t* panel_;
   bool copies_;
   Keys block_;
-  Held has_[kBlockKeys];
+  Held has_[kTileBlockKeys];
 };
 
 /// V transposed, chunk by chunk of kTileTerms keys: (chunk, column, key of the chunk). Keys that no
@@ -86,7 +86,7 @@ class TransposedValues {
   TransposedValues(const contract::Source& source, std::int64_t columns, std::uint16_t* panel)
       : pairs_(source, columns, ceil_to(columns, kTileSide)),
         panel_(panel),
-        words_(reinterpret_cast<std::uint32_t*>(panel + kBlockKeys * pairs_.width())) {}
+        words_(reinterpret_cast<std::uint32_t*>(panel + kTileBlockKeys * pairs_.width())) {}
 
   void enter(Keys block) {
     pairs_.enter(block);
@@ -155,8 +155,8 @@ class TransposedValues {
   PairWriter pairs_;
   std::uint16_t* panel_;
   std::uint32_t* words_;
-  bool has_[kBlockKeys / kTileTerms];
-  std::uint32_t seen_[kBlockKeys / kTileTerms];
+  bool has_[kTileBlockKeys / kTileTerms];
+  std::uint32_t seen_[kTileBlockKeys / kTileTerms];
 };
 
 }  // namespace regard::REGARD_ISA

@@ -35,7 +35,9 @@ struct TileUnit {
   static constexpr int kWidth = 4 * kTileSide;
   static constexpr int kTileVectors = kWidth / Simd<float>::kLanes;
   static constexpr int kVectorStep = Piece::kSide / Simd<float>::kLanes;
+  static constexpr std::int64_t kBlockKeys = kTileBlockKeys;
   static constexpr std::int64_t kPanelKeys = kBlockKeys + kTileKeys;
+  static constexpr std::int64_t kItemBytes = 1024 * 1024;  ///< a CPU with tiles has 2 MiB of L2
   static constexpr bool kCopiesPartial = true;
   static constexpr bool kScalesScores = true;
   static constexpr bool kPairs = true;

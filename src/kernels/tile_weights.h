@@ -78,7 +78,7 @@ class PieceWeights {
 /// The pieces of a block that some row sees. Weights of the others are set to 0.
 template <class U>
 struct Pieces {
-  static constexpr int kMost = int(kBlockKeys) / Piece::kSide * U::kWidth / Piece::kSide;
+  static constexpr int kMost = int(U::kBlockKeys) / Piece::kSide * U::kWidth / Piece::kSide;
 
   Piece piece[kMost];
   int count = 0;

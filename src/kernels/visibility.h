@@ -8,7 +8,12 @@
 
 namespace regard::REGARD_ISA {
 
-inline constexpr std::int64_t kBlockKeys = 192;  // P of 192 x 48 f32 is 36 KB: it stays in L2
+// Keys of a block. P of 192 x 48 f32 is 36 KB: it stays in L2. A tile unit, for which O is loaded
+// and stored once a block, gains a tenth from 512.
+inline constexpr std::int64_t kBlockKeys = 192;
+inline constexpr std::int64_t kTileBlockKeys = 512;
+inline constexpr std::int64_t kMostBlockKeys = kTileBlockKeys;
+static_assert(kBlockKeys % 64 == 0 && kTileBlockKeys % 64 == 0);
 
 struct Keys {
   std::int64_t begin = 0;
@@ -65,11 +70,11 @@ struct Run {
 
 /// A block of keys as one row group sees it.
 struct BlockView {
-  static constexpr int kMostRuns = int(kBlockKeys / 4);
+  static constexpr int kMostRuns = int(kMostBlockKeys / 4);
 
   Keys block;
-  std::uint64_t live = 0;              ///< bit r: row r has an interval that is not empty
-  std::uint64_t seen[kBlockKeys + 1];  ///< bit r: row r sees the key
+  std::uint64_t live = 0;                  ///< bit r: row r has an interval that is not empty
+  std::uint64_t seen[kMostBlockKeys + 1];  ///< bit r: row r sees the key; 0 up to a whole word
   Run runs[kMostRuns];
   int run_count = 0;
 };
@@ -78,7 +83,8 @@ struct BlockView {
 inline void see_intervals(const std::int32_t* lo, const std::int32_t* hi, int rows,
                           BlockView& view) {
   const std::int64_t size = view.block.end - view.block.begin;
-  __builtin_memset(view.seen, 0, sizeof(view.seen));
+  const std::int64_t end = ceil_to(size, 64);
+  __builtin_memset(view.seen, 0, std::size_t(end + 1) * sizeof(view.seen[0]));
   for (int r = 0; r < rows; ++r) {
     const std::int64_t first = larger(lo[r] - view.block.begin, 0);
     const std::int64_t last = smaller(hi[r] - view.block.begin, size);
@@ -86,7 +92,7 @@ inline void see_intervals(const std::int32_t* lo, const std::int32_t* hi, int ro
     view.seen[first] ^= std::uint64_t{1} << r;
     view.seen[last] ^= std::uint64_t{1} << r;
   }
-  for (std::int64_t key = 1; key <= kBlockKeys; ++key) view.seen[key] ^= view.seen[key - 1];
+  for (std::int64_t key = 1; key <= end; ++key) view.seen[key] ^= view.seen[key - 1];
 }
 
 /// Cuts the block into runs of tiles; tiles that no row sees are left out.
@@ -119,8 +125,9 @@ inline std::int64_t count_tiles(const BlockView& view, int tile_keys) {
 
 /// The view of a block that every live row sees whole.
 inline void see_all(BlockView& view) {
-  for (auto& rows : view.seen) rows = view.live;
-  view.runs[0] = {0, view.block.end - view.block.begin, true};
+  const std::int64_t size = view.block.end - view.block.begin;
+  for (std::int64_t key = 0; key < size; ++key) view.seen[key] = view.live;
+  view.runs[0] = {0, size, true};
   view.run_count = 1;
 }
 

@@ -12,8 +12,6 @@ namespace {
 using contract::DirectKernel;
 using problem::Problem;
 
-// Row groups of one item share a pass over K and V; together they fill about this much of L2.
-constexpr std::int64_t kItemBytes = 512 * 1024;
 // Items for each worker, so that the last ones even out.
 constexpr std::int64_t kItemsPerWorker = 4;
 // Key blocks of one item of the mass phase: its rows are packed once for all of them.
@@ -120,8 +118,8 @@ Phase make_row_phase(const Problem& p, const Plan& plan, Phase::Kind kind) {
   Phase phase{.kind = kind, .length = list * p.group};
   const std::int64_t spaces = p.batch * p.kv_heads;
   if (spaces * phase.length == 0) return phase;
-  const std::int64_t most_groups =
-      std::clamp(kItemBytes / plan.layout.group_size_bytes, std::int64_t{1}, kernel.most_groups);
+  const std::int64_t most_groups = std::clamp(kernel.item_bytes / plan.layout.group_size_bytes,
+                                              std::int64_t{1}, kernel.most_groups);
   if (plan.workers == 1) {
     const std::int64_t groups = divide_up(phase.length, kernel.rows_per_group);
     phase.item_size = divide_up(groups, divide_up(groups, most_groups)) * kernel.rows_per_group;

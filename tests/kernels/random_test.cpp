@@ -23,7 +23,7 @@ struct RandomProblem {
 
 std::int64_t draw_length() {
   return *rc::gen::weightedOneOf<std::int64_t>(
-      {{4, rc::gen::inRange<std::int64_t>(0, 70)}, {1, rc::gen::inRange<std::int64_t>(150, 420)}});
+      {{4, rc::gen::inRange<std::int64_t>(0, 70)}, {1, rc::gen::inRange<std::int64_t>(150, 620)}});
 }
 
 RandomProblem draw() {

@@ -122,16 +122,16 @@ TEST(Tiles, GiveTheSameBitsAtAnyPlace) {
 }
 
 // Key j is poisoned: rows before it keep the bits they have with a clean key, in the same tile too;
-// of V, one column of the rows that see it is spoiled. Blocks have 192 keys, chunks 32, pairs 2.
+// of V, one column of the rows that see it is spoiled. Blocks have 512 keys, chunks 32, pairs 2.
 // The reference is as large as the scores: a weight comes from their difference, whatever they are.
 TEST(Tiles, WeighScoresOfAnySizeThatIsFinite) {
   for (const double size : {1e3, 3e3, 1e4, 1e9, 1e12, 1e30, 1e36, 1e38}) {
     for (const double first : {-1.0, 1.0}) {
-      for (const std::int64_t many : {1, 192, 199}) {
+      for (const std::int64_t many : {1, 512, 519}) {
         // Two columns: what all keys have, and a size for the first `many` keys.
-        auto in = random_inputs<BF16>({1, 1, 1, 20, 230, 2, 8}, 9);
+        auto in = random_inputs<BF16>({1, 1, 1, 20, 550, 2, 8}, 9);
         for (std::int64_t i = 0; i < 20; ++i) in.q.at(0, 0, i, 0) = converted<BF16>(1.0);
-        for (std::int64_t j = 0; j < 230; ++j) {
+        for (std::int64_t j = 0; j < 550; ++j) {
           in.k.at(0, 0, j, 0) = converted<BF16>(j < many ? first * size : 0.0);
         }
         SCOPED_TRACE(testing::Message() << size << ' ' << first << ' ' << many);
@@ -183,11 +183,11 @@ TEST(Tiles, TakeAScaleOfZeroBeforeProductsOverflow) {
 }
 
 TEST(Tiles, HidePoisonInPartialTiles) {
-  const ProblemShape shape{1, 1, 1, 210, 210, 64, 40};
+  const ProblemShape shape{1, 1, 1, 530, 530, 64, 40};
   const auto clean = random_inputs<BF16>(shape, 1);
   const Options options = on_tiles(Causal::top_left);
   const auto expected = run_tiles(clean, options);
-  for (const std::int64_t key : {0, 1, 30, 31, 32, 33, 100, 191, 192, 193, 209}) {
+  for (const std::int64_t key : {0, 1, 30, 31, 32, 33, 200, 511, 512, 513, 529}) {
     for (const std::uint16_t poison :
          std::initializer_list<std::uint16_t>{0x7fc0, 0x7f80, 0xff80}) {
       for (const bool in_values : {false, true}) {
@@ -226,15 +226,15 @@ TEST(Tiles, KeepInfinitiesOfValues) {
 
 // A sum that is flushed leaves a zero of either sign, which hidden keys of later blocks keep.
 TEST(Tiles, GiveTheSameBitsWhereSumsAreFlushed) {
-  auto in = random_inputs<BF16>({1, 1, 1, 2, 576, 2, 2}, 5);
+  auto in = random_inputs<BF16>({1, 1, 1, 2, 1536, 2, 2}, 5);
   for_each_index(in.q.shape(),
                  [&](auto b, auto h, auto s, auto d) { in.q.at(b, h, s, d) = BF16{0}; });
   for_each_index(in.v.shape(),
                  [&](auto b, auto h, auto s, auto d) { in.v.at(b, h, s, d) = BF16{0}; });
   in.v.at(0, 0, 0, 0) = in.v.at(0, 0, 0, 1) = to_bf16(0x1p-126F);
-  in.v.at(0, 0, 192, 0) = to_bf16(-0x1.8p-126F);  // the sum is -2^-127
-  in.v.at(0, 0, 192, 1) = to_bf16(-0x1p-126F);
-  const std::vector<std::int64_t> offset = {383};
+  in.v.at(0, 0, 512, 0) = to_bf16(-0x1.8p-126F);  // the sum is -2^-127
+  in.v.at(0, 0, 512, 1) = to_bf16(-0x1p-126F);
+  const std::vector<std::int64_t> offset = {1023};
   Options options = on_tiles(Causal::top_left);
   options.q_offset = offset;
   const auto both = run_tiles(in, options);  // row 1 sees one key of the third block

@@ -80,8 +80,8 @@ RC_GTEST_PROP(Scratch, PartsStayApartAndInside, ()) {
 
 /// A worker holds P of one block, K and V of one block where they are not read in place, and row
 /// groups of D + Dv + T + S values a row (T pads D and Dv to whole tiles, S is the row state): one
-/// group, or as many as fit 512 KiB. All workers share the key ranges, 8 bytes a row of every batch
-/// entry that has ranges of its own.
+/// group, or as many as fit into what an item takes of L2. All workers share the key ranges, 8
+/// bytes a row of every batch entry that has ranges of its own.
 std::int64_t scratch_bound(const Planned& p) {
   const contract::DirectKernel& kernel = *p.plan.kernel;
   const ProblemShape& s = p.request.shape;
@@ -93,7 +93,7 @@ std::int64_t scratch_bound(const Planned& p) {
   const std::int64_t panel_bytes = converts ? kernel.panel_keys * dims * kernel.operand_bytes : 0;
   const std::int64_t group_bytes = values * row_bytes + padding;
   const std::int64_t block_bytes = kernel.keys_per_block * row_bytes + panel_bytes + padding;
-  const std::int64_t worker_bytes = block_bytes + std::max<std::int64_t>(group_bytes, 512 * 1024);
+  const std::int64_t worker_bytes = block_bytes + std::max(group_bytes, kernel.item_bytes);
   return 8 * problem::distinct_ranges(p.problem) * s.sq + padding + p.plan.workers * worker_bytes;
 }
 
@@ -115,8 +115,9 @@ TEST(Scratch, OfTheLongestAxesObeysTheBound) {
                        .threads = 64},
                       isa);
       EXPECT_LE(p.plan.scratch_bytes, scratch_bound(p)) << isa.name;
-      // 64 workers need less than 1 MiB each beside the ranges.
-      EXPECT_LE(p.plan.scratch_bytes, 8 * longest + (64 << 20)) << isa.name;
+      // 64 workers need less than 512 KiB each beside the ranges and their row groups.
+      EXPECT_LE(p.plan.scratch_bytes, 8 * longest + 64 * (p.plan.kernel->item_bytes + (512 << 10)))
+          << isa.name;
     }
   }
 }
