@@ -75,7 +75,7 @@ void raise_references(const Visit<U>& visit, const RowVectors<U, kVectors>& sums
     const auto factor = exp2<T>(exponent_of<kGeneral>(load(m), raised, visit.unit));
     store(m, select(over, raised, load(m)));
     store(l, select(over, load(l) * factor, load(l)));
-    for (std::int64_t d = 0; d < visit.task.value_dims; ++d) {
+    for (std::int64_t d = 0; visit.group.started && d < visit.task.value_dims; ++d) {
       T* out = visit.group.out + d * S::kWidth + S::kLanes * j;
       store(out, select(over, load(out) * factor, load(out)));
     }
@@ -147,7 +147,13 @@ struct Groups {
     next = typename S::Group(memory, task.layout, task.top_count);
     next.first = first;
     next.count = int(smaller(S::kWidth, end - first));
-    start_rows(next, task, task.out.data ? ceil_to(task.value_dims, U::kTileColumns) : 0);
+    start_rows(next, task);
+    if (!U::kStartsOut) start_out(next);
+  }
+
+  void start_out(typename S::Group& g) {
+    const std::int64_t columns = ceil_to(task.value_dims, U::kTileColumns);
+    regard::REGARD_ISA::start_out(g, task.out.data ? columns : 0);
   }
 
   /// Packs the queries of group g at its first visit; those of the next group are asked for then.
@@ -261,7 +267,10 @@ void run_rows(const contract::DirectTask& task) {
   const bool again = task.weights.data || task.entropy.data || task.top_count > 0;
   for (int g = 0; g < groups.count; ++g) {
     finish_rows(task, groups.group[g]);
-    if (task.out.data) store_out<U>(task, groups.group[g]);
+    if (task.out.data) {
+      groups.start_out(groups.group[g]);
+      store_out<U>(task, groups.group[g]);
+    }
     if (task.weights.data) clear_weights(task, groups.group[g]);
   }
   if (!again) return;

@@ -32,6 +32,7 @@ struct DotUnit {
   static constexpr std::int64_t kBlockKeys = regard::REGARD_ISA::kBlockKeys;
   static constexpr std::int64_t kPanelKeys = kBlockKeys;
   static constexpr std::int64_t kItemBytes = 512 * 1024;
+  static constexpr bool kStartsOut = false;
   static constexpr bool kCopiesPartial = false;
   static constexpr bool kScalesScores = true;
   static constexpr bool kPairs = true;

@@ -35,6 +35,7 @@ struct FmaUnit {
   static constexpr std::int64_t kBlockKeys = regard::REGARD_ISA::kBlockKeys;
   static constexpr std::int64_t kPanelKeys = kBlockKeys;  ///< that panels of K and V hold
   static constexpr std::int64_t kItemBytes = 512 * 1024;  ///< of L2, for row groups
+  static constexpr bool kStartsOut = false;      ///< the first block of a row group sets its O
   static constexpr bool kCopiesPartial = false;  ///< of K, where full tiles are read in place
   static constexpr bool kScalesScores = false;   ///< some of the factor is left to the scores
   static constexpr bool kPairs = false;          ///< P is bf16, by pairs of keys, and may be rough

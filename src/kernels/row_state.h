@@ -68,7 +68,8 @@ struct RowGroup {
   std::uint64_t live = 0;   ///< bit r: the interval of row r is not empty
   std::uint64_t unset = 0;  ///< bit r: row r has seen no key yet
   GroupKeys keys;
-  bool packed = false;  ///< the queries are
+  bool packed = false;   ///< the queries are
+  bool started = false;  ///< `out` holds sums; until then it holds anything
 
   static constexpr std::int64_t kStateValues = 9;  ///< from m to hi; those of lo and hi fit a T
 
@@ -94,10 +95,17 @@ struct RowGroup {
         top_keys(reinterpret_cast<std::int32_t*>(top_weights + top_count * kWidth)) {}
 };
 
+/// Sets `out` to 0 where nothing has started it.
+template <class T, int kWidth>
+void start_out(RowGroup<T, kWidth>& group, std::int64_t out_rows) {
+  if (group.started) return;
+  __builtin_memset(group.out, 0, std::size_t(out_rows * kWidth) * sizeof(T));
+  group.started = true;
+}
+
 /// Sets the rows' intervals and an empty state. Lanes past `count` are rows that see nothing.
 template <class T, int kWidth>
-void start_rows(RowGroup<T, kWidth>& group, const contract::DirectTask& task,
-                std::int64_t out_rows) {
+void start_rows(RowGroup<T, kWidth>& group, const contract::DirectTask& task) {
   group.live = group.unset = 0;
   __builtin_memset(group.m, 0, sizeof(T) * kWidth * std::size_t(group.kStateValues));
   for (int r = 0; r < group.count; ++r) {
@@ -109,7 +117,6 @@ void start_rows(RowGroup<T, kWidth>& group, const contract::DirectTask& task,
     if (task.score.slopes.data) group.slopes[r] = head_element<T>(task.score.slopes, place.head);
   }
   group.keys = group_keys(group.lo, group.hi, group.count);
-  __builtin_memset(group.out, 0, std::size_t(out_rows * kWidth) * sizeof(T));
   for (std::int64_t n = 0; n < task.top_count * kWidth; ++n) {
     group.top_weights[n] = 0;
     group.top_keys[n] = -1;

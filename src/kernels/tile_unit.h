@@ -38,6 +38,7 @@ struct TileUnit {
   static constexpr std::int64_t kBlockKeys = kTileBlockKeys;
   static constexpr std::int64_t kPanelKeys = kBlockKeys + kTileKeys;
   static constexpr std::int64_t kItemBytes = 1024 * 1024;  ///< a CPU with tiles has 2 MiB of L2
+  static constexpr bool kStartsOut = true;
   static constexpr bool kCopiesPartial = true;
   static constexpr bool kScalesScores = true;
   static constexpr bool kPairs = true;
@@ -135,6 +136,7 @@ struct TileUnit {
         tiles.template store<1, 2>(add_columns<1>(visit, tiles, d, row, columns, {}));
       }
     }
+    visit.group.started = true;
     if (visit.v.odd) add_not_finite<kWidth>(visit);
   }
 
@@ -173,7 +175,8 @@ struct TileUnit {
                              kDepth * columns};
       const TileOperand right = pairs_of(visit.p + key / 2 * kWidth, row);
       if (first) {
-        tiles.template multiply<kTiles, 2>({held, out}, left, right, chunks);
+        const TileStart start{held, visit.group.started ? out : TileSums{}};
+        tiles.template multiply<kTiles, 2>(start, left, right, chunks);
       } else {
         tiles.template add<kTiles, 2>(left, right, chunks);
       }
