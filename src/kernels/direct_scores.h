@@ -249,6 +249,7 @@ void weigh_block_roughly(const Visit<U>& visit, RowVectors<U, kVectors>& sums) {
   } else {
     const typename U::RoughPower power;
     for_each_tile(visit, [&]<bool kPartial>(std::int64_t t) {
+      visit.ahead.ask();
       if constexpr (kPartial && !kGeneral && U::kSkipsVectors) {
         with_seen_vectors<kVectors>(visit, t, [&]<int kSeen>(int first) {
           auto tile = product_tile<true, U, kSeen>(visit, t, first);
