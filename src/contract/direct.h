@@ -102,8 +102,8 @@ struct DirectKernel {
   std::int64_t panel_keys = 0;     ///< rows for which panels of K and V have room
   bool copies_partial = false;  ///< of K, tiles that are not full, where others are read in place
   std::int64_t state_values_per_row = 0;  ///< elements of row state for each row
-  std::int64_t most_groups = 0;           ///< row groups a work item may have; they share a pass
-  std::int64_t item_bytes = 0;            ///< over K and V, and fill so much of L2
+  std::int64_t most_groups = 0;           ///< row groups a work item may have
+  std::int64_t item_bytes = 0;  ///< of L2, for an item's groups, which share a pass over K
 };
 
 }  // namespace regard::contract

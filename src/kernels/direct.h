@@ -75,7 +75,8 @@ void raise_references(const Visit<U>& visit, const RowVectors<U, kVectors>& sums
     const auto factor = exp2<T>(exponent_of<kGeneral>(load(m), raised, visit.unit));
     store(m, select(over, raised, load(m)));
     store(l, select(over, load(l) * factor, load(l)));
-    for (std::int64_t d = 0; visit.group.started && d < visit.task.value_dims; ++d) {
+    if (!visit.group.started) continue;
+    for (std::int64_t d = 0; d < visit.task.value_dims; ++d) {
       T* out = visit.group.out + d * S::kWidth + S::kLanes * j;
       store(out, select(over, load(out) * factor, load(out)));
     }
@@ -148,12 +149,11 @@ struct Groups {
     next.first = first;
     next.count = int(smaller(S::kWidth, end - first));
     start_rows(next, task);
-    if (!U::kStartsOut) start_out(next);
+    if (!U::kStartsOut && task.out.data) start_out(next);
   }
 
   void start_out(typename S::Group& g) {
-    const std::int64_t columns = ceil_to(task.value_dims, U::kTileColumns);
-    regard::REGARD_ISA::start_out(g, task.out.data ? columns : 0);
+    regard::REGARD_ISA::start_out(g, ceil_to(task.value_dims, U::kTileColumns));
   }
 
   /// Packs the queries of group g at its first visit; those of the next group are asked for then.

@@ -148,7 +148,9 @@ void fill_bias(const contract::DirectTask& task, const RowGroup<T, kWidth>& grou
   const std::int64_t begin = floor_to(view.runs[0].begin, lanes);
   const std::int64_t end =
       smaller(view.runs[view.run_count - 1].end, view.block.end - view.block.begin);
-  alignas(64) T rows[lanes][kMostBlockKeys];
+  // Beside a power of two, all rows would share a few sets of the cache.
+  constexpr int row = int(kMostBlockKeys) + 64 / int(sizeof(T));
+  alignas(64) T rows[lanes][row];
   for (int r0 = 0; r0 < kWidth; r0 += lanes) {
     for (int i = 0; i < lanes; ++i) {
       if (!(group.live >> (r0 + i) & 1)) {
@@ -159,8 +161,7 @@ void fill_bias(const contract::DirectTask& task, const RowGroup<T, kWidth>& grou
       read_bias<T>(bias, element_at(bias, place.head, place.i, view.block.begin + begin),
                    end - begin, rows[i] + begin);
     }
-    transpose_into<kWidth>(rows[0] + begin, kMostBlockKeys, end - begin,
-                           panel + begin * kWidth + r0);
+    transpose_into<kWidth>(rows[0] + begin, row, end - begin, panel + begin * kWidth + r0);
   }
 }
 

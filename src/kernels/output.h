@@ -123,7 +123,7 @@ template <class T, int kWidth>
 
 /// The same of kLanes columns, a vector of them for each row.
 template <class T, int kWidth>
-[[gnu::always_inline]] inline void finish_rows_of_columns(
+[[gnu::always_inline]] inline void finish_block(
     const RowGroup<T, kWidth>& group, int r0, std::int64_t d, std::int64_t end,
     typename Simd<T>::Vector (&block)[Simd<T>::kLanes]) {
   finish_columns(group, r0, d, 1, end, block);
@@ -171,7 +171,7 @@ void store_converted(const contract::DirectTask& task, const RowGroup<T, kWidth>
     const std::int64_t count = smaller(kChunk, task.value_dims - d);
     for (std::int64_t at = 0; at < count; at += lanes) {
       typename Simd<T>::Vector block[lanes];
-      finish_rows_of_columns(group, r0, d + at, task.value_dims, block);
+      finish_block(group, r0, d + at, task.value_dims, block);
       for (int i = 0; i < lanes; ++i) store(rows[i] + at, block[i]);
     }
     for (int i = 0; i < lanes && r0 + i < group.count; ++i) {
@@ -190,9 +190,8 @@ void store_out(const contract::DirectTask& task, const RowGroup<T, kWidth>& grou
   const bool dense = task.out.column == 1;
   for (int r0 = 0; r0 < group.count; r0 += lanes) {
     if (dense && task.out.type == kElement<T>) {
-      store_vectors(task, group, r0, lanes, [&](std::int64_t d, Block& block) {
-        finish_rows_of_columns(group, r0, d, end, block);
-      });
+      store_vectors(task, group, r0, lanes,
+                    [&](std::int64_t d, Block& block) { finish_block(group, r0, d, end, block); });
       continue;
     }
     if constexpr (U::kPairs) {

@@ -9,7 +9,7 @@
 namespace regard::REGARD_ISA {
 
 // Keys of a block. P of 192 x 48 f32 is 36 KB: it stays in L2. A tile unit, for which O is loaded
-// and stored once a block, gains a tenth from 512.
+// and stored once a block, gains a tenth from 512 (docs/benchmarking.md).
 inline constexpr std::int64_t kBlockKeys = 192;
 inline constexpr std::int64_t kTileBlockKeys = 512;
 inline constexpr std::int64_t kMostBlockKeys = kTileBlockKeys;

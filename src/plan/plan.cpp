@@ -14,8 +14,8 @@ using problem::Problem;
 
 // Items for each worker, so that the last ones even out.
 constexpr std::int64_t kItemsPerWorker = 4;
-// Key blocks of one item of the mass phase: its rows are packed once for all of them.
-constexpr std::int64_t kMassBlocks = 2;
+// Keys of one item of the mass phase, or a block of them: its rows are packed once for all.
+constexpr std::int64_t kMassKeys = 384;
 // Below this many multiply-adds for each, about 10 us, a second thread costs more than it brings
 // where it has gone to sleep since the last call; one still awake would pay from 2e5 on.
 constexpr double kLeastWorkPerThread = 5e5;
@@ -138,7 +138,7 @@ Phase make_row_phase(const Problem& p, const Plan& plan, Phase::Kind kind) {
 Phase make_mass_phase(const Problem& p, const Plan& plan) {
   Phase phase{.kind = Phase::Kind::mass,
               .length = p.skv,
-              .item_size = kMassBlocks * plan.kernel->keys_per_block};
+              .item_size = round_up(kMassKeys, plan.kernel->keys_per_block)};
   count_items(p.batch * p.heads, phase);
   return phase;
 }

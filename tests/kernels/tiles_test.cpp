@@ -8,6 +8,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <vector>
 
@@ -45,8 +46,10 @@ TEST(Tiles, EveryHeadSize) {
 }
 
 TEST(Tiles, EveryLength) {
+  std::vector<std::int64_t> lengths(std::begin(kLengths), std::end(kLengths));
+  lengths.insert(lengths.end(), {511, 512, 513, 577});  // blocks of tile units have 512 keys
   for (const std::int64_t sq : {1, 16, 33, 70}) {
-    for (const std::int64_t skv : kLengths) {
+    for (const std::int64_t skv : lengths) {
       SCOPED_TRACE(testing::Message() << "Sq=" << sq << " Skv=" << skv);
       const auto in = random_inputs<BF16>({1, 1, 1, sq, skv, 32, 24}, std::uint64_t(skv));
       for (const Causal causal : {Causal::none, Causal::bottom_right}) {
@@ -121,8 +124,6 @@ TEST(Tiles, GiveTheSameBitsAtAnyPlace) {
   }
 }
 
-// Key j is poisoned: rows before it keep the bits they have with a clean key, in the same tile too;
-// of V, one column of the rows that see it is spoiled. Blocks have 512 keys, chunks 32, pairs 2.
 // The reference is as large as the scores: a weight comes from their difference, whatever they are.
 TEST(Tiles, WeighScoresOfAnySizeThatIsFinite) {
   for (const double size : {1e3, 3e3, 1e4, 1e9, 1e12, 1e30, 1e36, 1e38}) {
@@ -182,6 +183,8 @@ TEST(Tiles, TakeAScaleOfZeroBeforeProductsOverflow) {
   EXPECT_TRUE(matches_oracle(in, on_tiles(options), result));
 }
 
+// Key j is poisoned: rows before it keep the bits they have with a clean key, in the same tile too;
+// of V, one column of the rows that see it is spoiled. Blocks have 512 keys, chunks 32, pairs 2.
 TEST(Tiles, HidePoisonInPartialTiles) {
   const ProblemShape shape{1, 1, 1, 530, 530, 64, 40};
   const auto clean = random_inputs<BF16>(shape, 1);
