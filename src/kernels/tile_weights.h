@@ -29,13 +29,13 @@ class PieceWeights {
   using Power = typename U::RoughPower;
 
   PieceWeights(const Visit<U>& visit, const Piece& piece, const float* scores, const Power& power)
-      : power_(power),
-        factor_(in_register(broadcast(visit.factor))),
+      : factor_(in_register(broadcast(visit.factor))),
         seen_(visit.view.seen + piece.key),
         m_(visit.group.m + piece.row),
         scores_(scores),
         p_(visit.p + piece.key / 2 * U::kWidth + piece.row),
-        row_(piece.row) {}
+        row_(piece.row),
+        power_(power) {}
 
   [[gnu::always_inline]] void operator()(int n) const {
     if (n < Piece::kSteps / kEach) weigh(n * kEach);
@@ -66,13 +66,13 @@ class PieceWeights {
     }
   }
 
-  Power power_;
   Simd<float>::Vector factor_;
   const std::uint64_t* seen_;
   const float* m_;
   const float* scores_;
   float* p_;
   int row_;
+  Power power_;
 };
 
 /// The pieces of a block that some row sees. Weights of the others are set to 0.
