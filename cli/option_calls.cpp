@@ -72,8 +72,8 @@ void window(Call& call) {
   call.options.window = last_n_keys(256);
 }
 
-/// Every row's scores rise by 40 every 192 keys, from block to block of them by 40 or more, more
-/// than the 32 ln 2 that make a row raise its reference.
+/// Every row's scores rise by 40 with every 192 keys, and so from each block of keys to the next by
+/// more than the 32 ln 2 that make a row raise its reference.
 void growing_scores(Call& call) {
   const std::int64_t d = call.shape[3];
   for (std::int64_t n = 0; n < count_of(call.shape); n += d) {

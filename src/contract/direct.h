@@ -103,7 +103,7 @@ struct DirectKernel {
   bool copies_partial = false;  ///< of K, tiles that are not full, where others are read in place
   std::int64_t state_values_per_row = 0;  ///< elements of row state for each row
   std::int64_t most_groups = 0;           ///< row groups a work item may have
-  std::int64_t item_bytes = 0;  ///< of L2, for an item's groups, which share a pass over K
+  std::int64_t item_bytes = 0;  ///< of L2, for an item's groups: they share a pass over K and V
 };
 
 }  // namespace regard::contract

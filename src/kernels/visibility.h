@@ -74,7 +74,7 @@ struct BlockView {
 
   Keys block;
   std::uint64_t live = 0;                  ///< bit r: row r has an interval that is not empty
-  std::uint64_t seen[kMostBlockKeys + 1];  ///< bit r: row r sees the key; 0 up to a whole word
+  std::uint64_t seen[kMostBlockKeys + 1];  ///< bit r: row r sees the key
   Run runs[kMostRuns];
   int run_count = 0;
 };
